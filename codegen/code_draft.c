@@ -5,6 +5,7 @@
 #include "codegen/kernel/kernel_sharing.h"
 #include "codegen/lower/emit_family.h"
 #include "codegen/lower/module_kernels.h"
+#include "codegen/scratch_balance.h"
 #include "hlo/machine/description/machine_abilities.h"
 
 enum { SPACE_ALIGNMENT = 64 };
@@ -94,32 +95,41 @@ int64_t code_draft_kernel_count(const CodeDraft *draft, int64_t *out_distinct) {
   return count;
 }
 
-/* By identity: bytes of scratch that a Kernel may need wherever it runs. */
-static const int64_t *scratch_limits(const CodeDraft *draft, const HloScratchLimit *plan) {
+/* By identity: what scratch a Kernel may need wherever it runs. */
+static const ContractionScratch *scratch_limits(const CodeDraft *draft, const HloScratchLimit *plan) {
   const KernelTable *kernels = draft->kernels;
-  int64_t *limits = ARENA_NEW_ARRAY(draft->arena, int64_t, kernels->identity_count + 1);
-  for (int32_t k = 0; k < kernels->identity_count; k++)
-    limits[k] = draft->has_scratch_limit ? draft->scratch_limit : KERNEL_SCRATCH_FREE;
-  for (int64_t r = 0; r < kernels->rows.count && plan != NULL && plan->bytes > 0; r++) {
+  ContractionScratch *limits = ARENA_NEW_ARRAY(draft->arena, ContractionScratch, kernels->identity_count + 1);
+  for (int32_t k = 0; k < kernels->identity_count; k++) {
+    limits[k] = KERNEL_SCRATCH_FREE;
+    if (draft->has_scratch_limit) limits[k] = (ContractionScratch){draft->scratch_limit, draft->scratch_limit};
+  }
+  for (int64_t r = 0; r < kernels->rows.count && plan != NULL; r++) {
     const KernelUses *row = &kernels->rows.data[r];
-    int64_t room = plan->room != NULL ? plan->room[row->instruction->id] : 0;
+    int32_t id = row->instruction->id;
+    int64_t most = plan->room == NULL ? plan->bytes : max_i64(plan->bytes, plan->room[id]);
     for (int32_t i = 0; i < row->count; i++) {
-      int64_t *limit = &limits[row->uses[i].identity];
-      *limit = min_i64(*limit, max_i64(plan->bytes, room));
+      ContractionScratch *limit = &limits[row->uses[i].identity];
+      if (plan->bytes > 0) limit->most = min_i64(limit->most, most);
+      if (plan->free != NULL && !draft->has_scratch_limit) limit->free = min_i64(limit->free, plan->free[id]);
     }
   }
   return limits;
 }
 
 /* Of the largest kind of processor. */
-static void measure_strategies(CodeDraft *draft, const KernelUse *const *uses, const int64_t *limits,
-                               const VecTarget *targets, int target_count, HloScratch *scratch) {
-  int32_t count = draft->kernels->identity_count;
+static void measure_strategies(CodeDraft *draft, const HloModule *module, const KernelUse *const *uses,
+                               const HloScratchLimit *limit, const VecTarget *targets, int target_count,
+                               HloScratch *scratch) {
+  ScratchBalance balance = {.arena = draft->arena,
+                            .count = draft->kernels->identity_count,
+                            .uses = uses,
+                            .limits = scratch_limits(draft, limit),
+                            .shares = scratch_balance_shares(draft->arena, module, draft->kernels)};
   for (int t = 0; t < target_count; t++) {
-    KernelStrategy *strategies = ARENA_NEW_ARRAY(draft->arena, KernelStrategy, count);
+    KernelStrategy *strategies = ARENA_NEW_ARRAY(draft->arena, KernelStrategy, balance.count);
     draft->strategies[t] = strategies;
-    for (int32_t k = 0; k < count; k++) {
-      kernel_strategy_choose(uses[k]->kernel, &targets[t], limits[k], draft->arena, &strategies[k]);
+    scratch_balance_choose(&balance, &targets[t], strategies);
+    for (int32_t k = 0; k < balance.count; k++) {
       if (kernel_is_tiny(uses[k]->kernel)) continue; /* made in the control function itself, which needs none */
       KernelScratch needed = kernel_strategy_scratch(&strategies[k]);
       scratch[k].bytes = max_i64(scratch[k].bytes, needed.bytes);
@@ -147,7 +157,7 @@ Status code_draft_measure(CodeDraft *draft, const HloModule *module, const HloSc
     RETURN_IF_ERROR(module_plans_lay_out(draft->arena, draft->plans, targets, count, diag));
     measure_plans(draft, uses, scratch);
   } else {
-    measure_strategies(draft, uses, scratch_limits(draft, limit), targets, count, scratch);
+    measure_strategies(draft, module, uses, limit, targets, count, scratch);
   }
   draft->scratch_of_identity = scratch;
   return STATUS_OK;

@@ -13,6 +13,12 @@
 /* What is decided of one contraction on one target: roles of dims, sizes of tiles and blocks. */
 typedef struct ContractionBlocking ContractionBlocking;
 
+/* Bytes of scratch that a contraction may take. */
+typedef struct ContractionScratch {
+  int64_t most; /* at all */
+  int64_t free; /* which cost nothing: memory that the module needs at another time; INT64_MAX: no byte does */
+} ContractionScratch;
+
 /* The blocking of |kernel|, in |arena|, when it is a contraction that is worth blocks, else NULL:
  *
  *  - its one fold, in stage 0, is reassociable, of f32, f64 or integers of 32 or 64 bits, seeded with zero, and
@@ -27,14 +33,26 @@ typedef struct ContractionBlocking ContractionBlocking;
  * or with masks, at least 4 of them in the whole depth.  Other products of a matrix and a vector, and
  * channels that are batch dims (depthwise), are for the emitter of loops.
  *
- * The fastest whose scratch is at most |scratch_limit| bytes; less is packed at a time, so more often, as the limit
- * falls.  NULL where even the smallest needs more. */
+ * The fastest whose scratch is within |limit|; less is packed at a time, so more often, as that falls.  NULL where even
+ * the smallest needs more than there may be at all.  More than is free, and than 4 KiB, is taken only where nothing
+ * else is nearly as fast: what needs no more would take CONTRACTION_BOUGHT_TIME times the time. */
 const ContractionBlocking *contraction_blocking_choose(Arena *arena, const Kernel *kernel, const VecTarget *target,
-                                                       int64_t scratch_limit);
+                                                       ContractionScratch limit);
 
 /* Bytes of scratch, a multiple of 64, for packed blocks and unfinished sums; at most 2 MiB. */
 int64_t contraction_scratch_bytes(const ContractionBlocking *blocking);
 
+/* So many bytes need not save time: what is free, and 4 KiB. */
+int64_t contraction_few_bytes(ContractionScratch limit);
+/* Times the time that what needs more must save. */
+#define CONTRACTION_BOUGHT_TIME 1.125
+
+/* Whether its time is that of reading a large rhs from memory once, of which estimates know little: its scratch, sums
+ * of few rows, is nothing to that. */
+bool contraction_streams_rhs(const ContractionBlocking *blocking);
+/* Times the time, estimated, that |blocking|, chosen within |limit|, would take with so few bytes: 1 where it takes no
+ * more, infinite where they will not do or contraction_streams_rhs. */
+double contraction_bought_time(const ContractionBlocking *blocking, ContractionScratch limit);
 /* How many pieces the work can be cut into for threads: batch entries, tiles of rows or panels of columns; at least 1.
  * More runs of them than |*out_chunk_limit| would repeat too much packing. */
 int64_t contraction_piece_count(const ContractionBlocking *blocking, int64_t *out_chunk_limit);

@@ -107,6 +107,10 @@ struct ContractionBlocking {
 
   int64_t rhs_slot, kept_slot; /* bytes for a panel; |kept_slot|: of the values that are kept */
   int64_t lhs_offset, rhs_offset, tile_offset, kept_offset, scratch_bytes;
+
+  /* Cycles of a batch entry, the epilogue aside, estimated; and with contraction_few_bytes alone, infinite where these
+   * will not do. */
+  double cost, few_cost;
 };
 
 /* True when |address| walks dims |outer| and |inner| as one index. */
@@ -156,8 +160,8 @@ int64_t contraction_lhs_stride(const Kernel *kernel, const ContractionBlocking *
 bool contraction_rows_meet(int rows, int64_t stride_bytes);
 
 /* Chooses how much is packed at a time, and lays out the scratch, of a blocking that is complete but for that; false
- * where even the least needs more than |scratch_limit| bytes (contraction_sizes.c). */
-bool contraction_choose_sizes(const Kernel *kernel, int64_t scratch_limit, ContractionBlocking *blocking);
+ * where even the least needs more than there may be (contraction_sizes.c). */
+bool contraction_choose_sizes(const Kernel *kernel, ContractionScratch limit, ContractionBlocking *blocking);
 
 /* --- emission --- */
 

@@ -1,10 +1,13 @@
 /* Recognising contractions and choosing their blocks. */
+#include <math.h>
+
 #include "base/checked_math.h"
 #include "codegen/blocks/contraction_internal.h"
 
-/* Bytes of the lines of a panel that all tiles read where it is, and of a first-level cache the sets, and how many
- * lines of a panel one of them may hold. */
+/* Bytes of the lines of a panel that all tiles read where it is; of a rhs that comes from memory; and of a first-level
+ * cache the sets, and how many lines of a panel one of them may hold. */
 #define SMALL_PANEL_BYTES (24 << 10)
+#define STREAMED_BYTES (1 << 20)
 #define LINE_BYTES 64
 #define CACHE_SETS 64
 #define PANEL_WAYS 4
@@ -246,7 +249,8 @@ static double tile_cost(int rows, int vectors) {
   return (cost > 4 ? cost : 4) + 0.5 + vectors * 0.1;
 }
 
-static void choose_tile(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking) {
+/* Of at most |most_sums| registers. */
+static void choose_tile(const Kernel *kernel, const VecTarget *target, int most_sums, ContractionBlocking *blocking) {
   int lanes = target->vector_bits / (type_storage_bytes(blocking->type) * 8);
   int least = blocking->group > 1 ? 4 : 2;
   blocking->vector_lanes = lanes;
@@ -256,7 +260,7 @@ static void choose_tile(const Kernel *kernel, const VecTarget *target, Contracti
   int64_t lhs_stride = contraction_lhs_stride(kernel, blocking) * type_storage_bytes(blocking->type);
   double best = 0;
   for (int vectors = 1; vectors <= largest_panel_vectors(target); vectors++) {
-    int rows = tile_limit(target) / vectors;
+    int rows = most_sums / vectors;
     int64_t tiles = ceil_div(blocking->rows.size, rows);
     rows = (int)ceil_div(blocking->rows.size, tiles);
     int64_t panels = runs * ceil_div(blocking->column_run, vectors * lanes);
@@ -482,14 +486,10 @@ static void choose_sums(const Kernel *kernel, ContractionBlocking *blocking) {
       blocking->rows.size % blocking->tile_rows != 0 || blocking->column_run % blocking->panel_width != 0;
 }
 
-static bool complete_blocking(const Kernel *kernel, const VecTarget *target, int64_t scratch_limit,
-                              ContractionBlocking *blocking) {
-  if (!match_fold(kernel, blocking) || !match_epilogue(kernel, blocking) || !find_roles(kernel, blocking)) return false;
-  if (contraction_choose_skinny(kernel, target, blocking)) return true;
-  choose_run(kernel, target, blocking);
-  if (!pays(blocking)) return false;
-  choose_group(kernel, target, blocking);
-  choose_tile(kernel, target, blocking);
+/* Tiles of at most |most_sums| registers, and how much is packed at a time. */
+static bool choose_blocks(const Kernel *kernel, const VecTarget *target, int most_sums, ContractionScratch limit,
+                          ContractionBlocking *blocking) {
+  choose_tile(kernel, target, most_sums, blocking);
   int last = blocking->columns.dims[blocking->columns.count - 1];
   if (contraction_lanes(kernel, target, &blocking->epilogue_set, last, blocking->lanes, false) != blocking->lanes)
     return false;
@@ -500,17 +500,52 @@ static bool complete_blocking(const Kernel *kernel, const VecTarget *target, int
   blocking->rhs_stride = rhs_step(kernel, blocking);
   contraction_choose_kept(kernel, target, blocking);
   choose_sums(kernel, blocking);
-  if (!contraction_choose_sizes(kernel, scratch_limit, blocking)) return false;
+  return contraction_choose_sizes(kernel, limit, blocking);
+}
+
+/* Where even one tile takes many bytes, one half as large may do. */
+static bool choose_tile_and_blocks(const Kernel *kernel, const VecTarget *target, ContractionScratch limit,
+                                   ContractionBlocking *blocking) {
+  ContractionBlocking smaller = *blocking;
+  int sums = tile_limit(target);
+  bool found = choose_blocks(kernel, target, sums, limit, blocking);
+  int64_t few = contraction_few_bytes(limit);
+  if (found && (blocking->scratch_bytes <= few || contraction_streams_rhs(blocking))) return true;
+  ContractionScratch less = {.most = few, .free = limit.free};
+  if (!choose_blocks(kernel, target, sums / 2, less, &smaller)) return found;
+  blocking->few_cost = fmin(blocking->few_cost, smaller.cost);
+  if (!found || smaller.cost <= blocking->cost * CONTRACTION_BOUGHT_TIME) *blocking = smaller;
+  return true;
+}
+
+static bool complete_blocking(const Kernel *kernel, const VecTarget *target, ContractionScratch limit,
+                              ContractionBlocking *blocking) {
+  if (!match_fold(kernel, blocking) || !match_epilogue(kernel, blocking) || !find_roles(kernel, blocking)) return false;
+  if (contraction_choose_skinny(kernel, target, blocking)) return true;
+  choose_run(kernel, target, blocking);
+  if (!pays(blocking)) return false;
+  choose_group(kernel, target, blocking);
+  if (!choose_tile_and_blocks(kernel, target, limit, blocking)) return false;
   contraction_choose_common_guards(kernel, blocking);
   choose_split(blocking);
   return true;
 }
 
 const ContractionBlocking *contraction_blocking_choose(Arena *arena, const Kernel *kernel, const VecTarget *target,
-                                                       int64_t scratch_limit) {
+                                                       ContractionScratch limit) {
   ContractionBlocking *blocking = ARENA_NEW(arena, ContractionBlocking);
   *blocking = (ContractionBlocking){0};
-  return complete_blocking(kernel, target, scratch_limit, blocking) ? blocking : NULL;
+  return complete_blocking(kernel, target, limit, blocking) ? blocking : NULL;
+}
+
+bool contraction_streams_rhs(const ContractionBlocking *blocking) {
+  double bytes = (double)blocking->depth.size * (double)blocking->columns.size * type_storage_bytes(blocking->rhs_type);
+  return blocking->rhs_in_place && blocking->tile_count == 1 && bytes > STREAMED_BYTES;
+}
+
+double contraction_bought_time(const ContractionBlocking *blocking, ContractionScratch limit) {
+  if (contraction_streams_rhs(blocking)) return INFINITY;
+  return blocking->scratch_bytes <= contraction_few_bytes(limit) ? 1 : fmax(1, blocking->few_cost / blocking->cost);
 }
 
 int64_t contraction_scratch_bytes(const ContractionBlocking *blocking) {

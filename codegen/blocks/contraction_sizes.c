@@ -1,5 +1,7 @@
 /* How much is packed at a time: of the sizes that fit the scratch there may be, those that cost least by an estimate;
  * of nearly equal ones those that need least scratch. */
+#include <math.h>
+
 #include "base/array.h"
 #include "base/checked_math.h"
 #include "codegen/blocks/contraction_internal.h"
@@ -32,7 +34,9 @@
 /* Half the scratch may take so much more of the time, but all in all no more times it than that. */
 #define HALF_SCRATCH_TIME 0.05
 #define SPARING_TIME 1.05
+/* So many buy their time without being asked what it is; and so many are none. */
 #define FEW_BYTES (4 << 10)
+#define LEAST_BYTES 256
 #define MOST_BYTES (2 << 20)
 /* Times that a vector of sums of a tile at the edge is loaded or stored for each block of the depth, the loops around
  * it included. */
@@ -331,61 +335,86 @@ typedef struct PricedBlocking {
   ContractionBlocking blocking;
 } PricedBlocking;
 
+/* Those that take at most |most| bytes. */
+typedef struct SizeClass {
+  int64_t most;
+  double least_cost; /* of all that are seen, larger ones too where more than |most| would be no choice of its own */
+  bool found;
+  PricedBlocking fastest;
+  ARRAY(PricedBlocking) nearly; /* when they were seen, nearly as fast as the least cost */
+} SizeClass;
+
 typedef struct SizeSearch {
   Arena *arena;
   const ContractionBlocking *base; /* everything but sizes is known */
   PackingCosts packing;
-  int64_t limit;     /* of scratch */
-  double least_cost; /* with as much scratch as there may be at all: a limit above what is chosen without it is none */
-  bool found;
-  PricedBlocking fastest;       /* within the limit */
-  ARRAY(PricedBlocking) nearly; /* within it and, when they were seen, nearly as fast as the least cost */
+  SizeClass any; /* a limit above what is chosen without it is none */
+  SizeClass few; /* whose bytes need not buy time */
 } SizeSearch;
 
-/* How often |bytes| can be halved, nearly, before they are too few to matter. */
-static double halvings(int64_t bytes) {
+/* How often |bytes| can be halved, nearly, before they are |few|, too few to matter. */
+static double halvings(int64_t bytes, int64_t few) {
   double count = 0;
-  for (; bytes >= 2 * FEW_BYTES; bytes /= 2) count++;
-  return bytes <= FEW_BYTES ? count : count + (double)bytes / FEW_BYTES - 1;
+  for (; bytes >= 2 * few; bytes /= 2) count++;
+  return bytes <= few ? count : count + (double)bytes / (double)few - 1;
+}
+
+static void note_cost(SizeClass *class, double its_cost) {
+  if (class->least_cost == 0 || its_cost < class->least_cost) class->least_cost = its_cost;
 }
 
 /* Something was seen before that costs no more and needs no more scratch. */
-static bool is_seen_better(const SizeSearch *search, double its_cost, int64_t scratch_bytes) {
-  for (int64_t i = 0; i < search->nearly.count; i++) {
-    const PricedBlocking *priced = &search->nearly.data[i];
+static bool is_seen_better(const SizeClass *class, double its_cost, int64_t scratch_bytes) {
+  for (int64_t i = 0; i < class->nearly.count; i++) {
+    const PricedBlocking *priced = &class->nearly.data[i];
     if (priced->cost <= its_cost && priced->blocking.scratch_bytes <= scratch_bytes) return true;
   }
   return false;
+}
+
+static void note_sizes(SizeSearch *search, SizeClass *class, const ContractionBlocking *blocking, double its_cost) {
+  bool is_near = its_cost <= class->least_cost * SPARING_TIME;
+  if (!class->found || its_cost < class->fastest.cost) class->fastest = (PricedBlocking){its_cost, *blocking};
+  if (is_near && !is_seen_better(class, its_cost, blocking->scratch_bytes))
+    array_push(&class->nearly, search->arena, ((PricedBlocking){its_cost, *blocking}));
+  class->found = true;
 }
 
 static void try_sizes(SizeSearch *search, ContractionBlocking *blocking) {
   lay_out(blocking);
   if (blocking->scratch_bytes > MOST_BYTES) return;
   double its_cost = cost(blocking, &search->packing);
-  if (search->least_cost == 0 || its_cost < search->least_cost) search->least_cost = its_cost;
-  if (blocking->scratch_bytes > search->limit) return;
-  bool is_fastest = !search->found || its_cost < search->fastest.cost;
-  bool is_near = its_cost <= search->least_cost * SPARING_TIME;
-  if (is_fastest) search->fastest = (PricedBlocking){its_cost, *blocking};
-  if (is_near && !is_seen_better(search, its_cost, blocking->scratch_bytes))
-    array_push(&search->nearly, search->arena, ((PricedBlocking){its_cost, *blocking}));
-  search->found = true;
+  note_cost(&search->any, its_cost);
+  if (blocking->scratch_bytes <= search->any.most) note_sizes(search, &search->any, blocking, its_cost);
+  if (blocking->scratch_bytes > search->few.most) return;
+  note_cost(&search->few, its_cost);
+  note_sizes(search, &search->few, blocking, its_cost);
 }
 
-/* Of what is nearly the fastest, what costs least with what its scratch is worth; the fastest where that needs little,
- * or the limit leaves nothing that is near. */
-static const ContractionBlocking *sparing_sizes(const SizeSearch *search) {
-  const ContractionBlocking *best = &search->fastest.blocking;
+/* Of what is nearly the fastest, what costs least with what its scratch above |few| bytes is worth; the fastest where
+ * that needs no more, or the limit leaves nothing that is near. */
+static const PricedBlocking *sparing_sizes(const SizeClass *class, int64_t few) {
+  const PricedBlocking *best = &class->fastest;
   double best_cost = 0;
-  if (best->scratch_bytes <= FEW_BYTES) return best;
-  for (int64_t i = 0; i < search->nearly.count; i++) {
-    const PricedBlocking *priced = &search->nearly.data[i];
-    double its_cost = priced->cost * (1 + HALF_SCRATCH_TIME * halvings(priced->blocking.scratch_bytes));
-    if (priced->cost > search->least_cost * SPARING_TIME || (best_cost > 0 && its_cost >= best_cost)) continue;
+  if (best->blocking.scratch_bytes <= few) return best;
+  for (int64_t i = 0; i < class->nearly.count; i++) {
+    const PricedBlocking *priced = &class->nearly.data[i];
+    double its_cost = priced->cost * (1 + HALF_SCRATCH_TIME * halvings(priced->blocking.scratch_bytes, few));
+    if (priced->cost > class->least_cost * SPARING_TIME || (best_cost > 0 && its_cost >= best_cost)) continue;
     best_cost = its_cost;
-    best = &priced->blocking;
+    best = priced;
   }
   return best;
+}
+
+/* Few bytes, unless more are so much faster. */
+static const PricedBlocking *best_sizes(const SizeSearch *search, ContractionScratch limit) {
+  const PricedBlocking *any = sparing_sizes(&search->any, FEW_BYTES);
+  if (!search->few.found) return any;
+  int64_t none = min_i64(max_i64(limit.free, LEAST_BYTES), FEW_BYTES);
+  if (contraction_streams_rhs(&any->blocking) && any->blocking.scratch_bytes > search->few.most) return any;
+  const PricedBlocking *few = sparing_sizes(&search->few, none);
+  return few->cost <= any->cost * CONTRACTION_BOUGHT_TIME ? few : any;
 }
 
 /* The next number of |count| things at a time below |now|, so that all times are of nearly equal size; 0: none. */
@@ -446,17 +475,26 @@ static void try_all(SizeSearch *search, const Kernel *kernel) {
   }
 }
 
-bool contraction_choose_sizes(const Kernel *kernel, int64_t scratch_limit, ContractionBlocking *blocking) {
+int64_t contraction_few_bytes(ContractionScratch limit) {
+  return min_i64(limit.most, max_i64(limit.free, FEW_BYTES));
+}
+
+bool contraction_choose_sizes(const Kernel *kernel, ContractionScratch limit, ContractionBlocking *blocking) {
   Arena *scratch = arena_create();
   SizeSearch search = {.arena = scratch,
                        .base = blocking,
-                       .limit = min_i64(scratch_limit, MOST_BYTES),
+                       .any = {.most = min_i64(limit.most, MOST_BYTES)},
+                       .few = {.most = contraction_few_bytes(limit)},
                        .packing = packing_costs(kernel, blocking)};
   try_all(&search, kernel);
-  if (search.found) {
-    *blocking = *sparing_sizes(&search);
+  bool found = search.any.found;
+  if (found) {
+    const PricedBlocking *best = best_sizes(&search, limit);
+    *blocking = best->blocking;
+    blocking->cost = best->cost;
+    blocking->few_cost = search.few.found ? search.few.fastest.cost : INFINITY;
     choose_ahead(kernel, blocking);
   }
   arena_destroy(scratch);
-  return search.found;
+  return found;
 }

@@ -350,7 +350,8 @@ static void run_limited(const TestCase *test, const char *cpu, int64_t limit) {
   Builder builder;
   build_kernel(&builder, test, arena);
   const VecTarget *vec_target = &target.variants[0].vec;
-  const ContractionBlocking *blocking = contraction_blocking_choose(arena, &builder.kernel, vec_target, limit);
+  ContractionScratch scratch = {.most = limit, .free = limit};
+  const ContractionBlocking *blocking = contraction_blocking_choose(arena, &builder.kernel, vec_target, scratch);
   bool matches = blocking != NULL;
   if (matches == test->too_small && limit == INT64_MAX)
     fail_msg("%s on %s: %s", test->name, cpu, matches ? "matches" : "does not match");

@@ -3,15 +3,17 @@
 #include "codegen/emit/emit_internal.h"
 
 /* The accumulators of |fold| for the columns at the point. */
-static LLVMValueRef accumulator_pointer(const KernelEmitter *emitter, int fold) {
+static LLVMValueRef accumulator_pointer(KernelEmitter *emitter, int fold) {
   const VecBuilder *vec = emitter->vec;
   const Kernel *kernel = emitter->kernel;
   const LoopStrategy *loops = &emitter->loops;
+  const KernelStore *result = loops->sweep.results[fold];
+  if (result != NULL)
+    return point_element(&emitter->point, result->buffer, point_index(&emitter->point, result->address));
   LLVMValueRef column =
       LLVMBuildSub(vec->builder, emitter->point.dims[loops->outer_walk.dim], emitter->sweep_begin, "");
   LLVMTypeRef byte = LLVMInt8TypeInContext(vec->context), element = vec_memory_type(vec, kernel->folds[fold].type, 1);
-  int64_t place = memory_sweep_place(kernel, loops->sweep.tile_columns, fold);
-  LLVMValueRef offset = emit_index_constant(emitter, place);
+  LLVMValueRef offset = emit_index_constant(emitter, loops->sweep.places[fold]);
   LLVMValueRef base = LLVMBuildInBoundsGEP2(vec->builder, byte, emitter->scratch, &offset, 1, "");
   return LLVMBuildInBoundsGEP2(vec->builder, element, base, &column, 1, "");
 }

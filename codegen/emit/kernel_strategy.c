@@ -118,14 +118,14 @@ static void choose_loops(const Kernel *kernel, const VecTarget *target, Arena *a
 
 enum { INDEX_BYTES = 8 };
 
-static void choose_tiles(const Kernel *kernel, const VecTarget *target, int64_t scratch_limit, Arena *arena,
+static void choose_tiles(const Kernel *kernel, const VecTarget *target, ContractionScratch limit, Arena *arena,
                          KernelStrategy *strategy) {
   strategy->form = KERNEL_FORM_TILES;
   KernelStrategy *parts = ARENA_NEW_ARRAY(arena, KernelStrategy, kernel->part_count);
   strategy->parts = parts;
   int64_t scratch = 0, indices = 0, tiles = kernel->dim_count == 0 ? 1 : kernel->dims[0].extent;
   for (int p = 0; p < kernel->part_count; p++) {
-    kernel_strategy_choose(kernel->parts[p].kernel, target, scratch_limit, arena, &parts[p]);
+    kernel_strategy_choose(kernel->parts[p].kernel, target, limit, arena, &parts[p]);
     scratch = max_i64(scratch, parts[p].scratch_bytes);
     indices = max_i64(indices, kernel->parts[p].index_count * INDEX_BYTES);
   }
@@ -134,16 +134,16 @@ static void choose_tiles(const Kernel *kernel, const VecTarget *target, int64_t 
   strategy->scratch_bytes = strategy->row_bytes + strategy->index_bytes + scratch;
 }
 
-void kernel_strategy_choose(const Kernel *kernel, const VecTarget *target, int64_t scratch_limit, Arena *arena,
+void kernel_strategy_choose(const Kernel *kernel, const VecTarget *target, ContractionScratch limit, Arena *arena,
                             KernelStrategy *out_strategy) {
   int64_t row_bytes = emit_row_place(kernel, kernel->buffer_count);
   *out_strategy = (KernelStrategy){.split = uncut, .row_bytes = row_bytes, .scratch_bytes = row_bytes};
   if (kernel->part_count > 0) {
-    choose_tiles(kernel, target, scratch_limit, arena, out_strategy);
+    choose_tiles(kernel, target, limit, arena, out_strategy);
   } else if (sort_matches(kernel)) {
     choose_sort(kernel, out_strategy);
   } else {
-    out_strategy->contraction = contraction_blocking_choose(arena, kernel, target, scratch_limit);
+    out_strategy->contraction = contraction_blocking_choose(arena, kernel, target, limit);
     if (out_strategy->contraction != NULL)
       choose_contraction(kernel, target, out_strategy);
     else

@@ -30,10 +30,15 @@ typedef struct VectorWalk {
 
 /* Folds over the rows of a matrix, a column in each lane: some rows at a time, with the accumulators of a tile of
  * columns in memory, in the first-level cache.  So each row is read in order. */
+#define SWEEP_MOST_FOLDS 2
 typedef struct SweepStrategy {
   int dim;              /* the rows; -1: not this way */
   int64_t tile_columns; /* of the outer walk */
-  int64_t bytes;        /* of the accumulators, in the Kernel's scratch */
+  /* Of each fold: the accumulators lie where this store writes in the end; NULL: in the Kernel's scratch, from the byte
+   * of |places| on. */
+  const KernelStore *results[SWEEP_MOST_FOLDS];
+  int64_t places[SWEEP_MOST_FOLDS];
+  int64_t bytes; /* in the scratch, of all */
 } SweepStrategy;
 
 /* How the loops of a Kernel are walked: either an outer dim in lanes, or an inner dim of each stage that has one. */
@@ -94,10 +99,10 @@ typedef struct KernelStrategy {
 #define KERNEL_SCRATCH_ALIGNMENT 64
 
 /* |arena| holds what the strategy points to.  Chosen once for a Kernel and a target, before memory is planned; the code
- * is made by the same strategy afterwards.  Where there is a slower way that needs at most |scratch_limit| bytes of
- * scratch beside the Kernel's own buffers, it is taken (KERNEL_SCRATCH_FREE: the fastest). */
-#define KERNEL_SCRATCH_FREE INT64_MAX
-void kernel_strategy_choose(const Kernel *kernel, const VecTarget *target, int64_t scratch_limit, Arena *arena,
+ * is made by the same strategy afterwards.  |limit| is for scratch beside the Kernel's own buffers, where there are
+ * ways that need less of it; KERNEL_SCRATCH_FREE: the fastest is taken. */
+#define KERNEL_SCRATCH_FREE ((ContractionScratch){INT64_MAX, INT64_MAX})
+void kernel_strategy_choose(const Kernel *kernel, const VecTarget *target, ContractionScratch limit, Arena *arena,
                             KernelStrategy *out_strategy);
 
 /* What code made by |strategy| needs beside the Kernel's buffers while it runs. */

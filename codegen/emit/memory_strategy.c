@@ -131,25 +131,54 @@ static bool reads_far_rows(const Kernel *kernel, int rows, int dim) {
   return true;
 }
 
+/* Nothing that is read can lie where |buffer| will: that would be as large. */
+static bool shares_nothing(const Kernel *kernel, const KernelBuffer *buffer) {
+  int64_t bytes = buffer->element_count * type_storage_bytes(buffer->type);
+  for (int v = 0; v < kernel->value_count; v++) {
+    if (kernel->values[v].kind != KERNEL_LOAD) continue;
+    const KernelBuffer *read = &kernel->buffers[kernel->values[v].buffer];
+    if (read->element_count * type_storage_bytes(read->type) == bytes) return false;
+  }
+  return true;
+}
+
+/* What |store| writes last may hold accumulators of |type| before. */
+static bool may_hold(const Kernel *kernel, const KernelStore *store, int dim, PrimitiveType type) {
+  const KernelBuffer *buffer = &kernel->buffers[store->buffer];
+  int64_t stride;
+  if (store->predicate >= 0 || buffer->role != KERNEL_RESULT || buffer->type != type) return false;
+  return kernel_plain_stride(kernel, store->address, dim, &stride) && stride == 1 && shares_nothing(kernel, buffer);
+}
+
+/* In a result where there is one for them, else in the scratch. */
+static void place_accumulators(const Kernel *kernel, int dim, SweepStrategy *sweep) {
+  const KernelStage *stage = &kernel->stages[kernel->stage_count - 1];
+  int next = 0;
+  for (int f = 0; f < kernel->fold_count; f++) {
+    PrimitiveType type = kernel->folds[f].type;
+    while (next < stage->store_count && !may_hold(kernel, &stage->stores[next], dim, type)) next++;
+    if (next < stage->store_count) {
+      sweep->results[f] = &stage->stores[next++];
+      continue;
+    }
+    sweep->places[f] = sweep->bytes;
+    sweep->bytes += align_up(sweep->tile_columns * type_storage_bytes(type), KERNEL_SCRATCH_ALIGNMENT);
+  }
+}
+
 SweepStrategy memory_sweep_choose(const Kernel *kernel, const VectorWalk *walk) {
   SweepStrategy none = {.dim = -1};
   int rows = only_inner_dim(kernel);
   if (walk->dim < 0 || walk->is_cut || walk->parts[0].masked != 0 || rows < 0) return none;
   if (kernel->dims[rows].extent < 2 * SWEEP_ROWS || !folds_only(kernel, kernel->dims[rows].stage)) return none;
   if (!reads_far_rows(kernel, rows, walk->dim)) return none;
+  SweepStrategy sweep = {.dim = rows};
   int64_t bytes = 0;
   for (int f = 0; f < kernel->fold_count; f++) bytes += type_storage_bytes(kernel->folds[f].type);
   int64_t columns = align_up(SWEEP_TILE_BYTES / bytes, walk->parts[0].lanes);
-  columns = min_i64(columns, walk->parts[0].end);
-  int64_t place = memory_sweep_place(kernel, columns, kernel->fold_count);
-  return (SweepStrategy){.dim = rows, .tile_columns = columns, .bytes = place};
-}
-
-int64_t memory_sweep_place(const Kernel *kernel, int64_t columns, int fold) {
-  int64_t place = 0;
-  for (int f = 0; f < fold; f++)
-    place += align_up(columns * type_storage_bytes(kernel->folds[f].type), KERNEL_SCRATCH_ALIGNMENT);
-  return place;
+  sweep.tile_columns = min_i64(columns, walk->parts[0].end);
+  place_accumulators(kernel, walk->dim, &sweep);
+  return sweep;
 }
 
 /* --- past the caches --- */

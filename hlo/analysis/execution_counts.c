@@ -2,13 +2,14 @@
 
 #include "hlo/analysis/trip_count.h"
 
-static double rounds_of(const HloInstruction *caller) {
+static double rounds_of(const HloInstruction *caller, double unknown_rounds) {
   int64_t trips;
-  return caller->opcode == HLO_WHILE && trip_count_known(caller, &trips) ? (double)trips : 1;
+  if (caller->opcode != HLO_WHILE) return 1;
+  return trip_count_known(caller, &trips) ? (double)trips : unknown_rounds;
 }
 
-static void add_runs(double *counts, const HloInstruction *caller, double times) {
-  double rounds = rounds_of(caller);
+static void add_runs(double *counts, const HloInstruction *caller, double unknown_rounds, double times) {
+  double rounds = rounds_of(caller, unknown_rounds);
   const HloComputation *condition =
       caller->opcode == HLO_WHILE ? hlo_instruction_computation(caller, HLO_ATTR_CONDITION) : NULL;
   for (int k = 0; k < hlo_instruction_called_count(caller); k++) {
@@ -17,7 +18,7 @@ static void add_runs(double *counts, const HloInstruction *caller, double times)
   }
 }
 
-const double *hlo_execution_counts(Arena *arena, const HloModule *module) {
+const double *hlo_execution_counts(Arena *arena, const HloModule *module, double unknown_rounds) {
   double *counts = ARENA_NEW_ARRAY(arena, double, module->next_computation_id);
   int64_t count;
   HloComputation **order = hlo_module_post_order(module, arena, &count);
@@ -28,7 +29,7 @@ const double *hlo_execution_counts(Arena *arena, const HloModule *module) {
     for (int64_t i = 0; i < order[c]->instructions.count; i++) {
       const HloInstruction *instruction = order[c]->instructions.data[i];
       bool runs_others = instruction->opcode == HLO_FUSION || hlo_opcode_has(instruction->opcode, OP_CONTROL_FLOW);
-      if (runs_others) add_runs(counts, instruction, times);
+      if (runs_others) add_runs(counts, instruction, unknown_rounds, times);
     }
   }
   return counts;

@@ -5,9 +5,9 @@
 #include "hlo/ir/hlo_module.h"
 
 /* By computation id: runs of it in one run of |module|, which calls nothing in circles.  A loop's body runs as often as
- * trip_count_known says, once where nobody knows, and its condition once more; of branches each runs; a fused
- * computation runs with its fusion.  0: those that are applied to elements, and those that the entry does not reach.
- * Linear time; in |arena|. */
-const double *hlo_execution_counts(Arena *arena, const HloModule *module);
+ * trip_count_known says, |unknown_rounds| times where nobody knows, and its condition once more; of branches each runs;
+ * a fused computation runs with its fusion.  0: those that are applied to elements, and those that the entry does not
+ * reach.  Linear time; in |arena|. */
+const double *hlo_execution_counts(Arena *arena, const HloModule *module, double unknown_rounds);
 
 #endif

@@ -149,7 +149,7 @@ static void add_computation(ModuleWork *work, const HloComputation *computation,
 ModuleWork module_work(const HloModule *module, const CoreRates *core) {
   ModuleWork work = {0};
   Arena *scratch = arena_create();
-  const double *times = hlo_execution_counts(scratch, module);
+  const double *times = hlo_execution_counts(scratch, module, 1);
   const bool *fused = hlo_module_applied(scratch, module, true); /* part of what their fusions cost */
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloComputation *computation = module->computations.data[c];

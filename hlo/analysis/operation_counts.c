@@ -174,7 +174,7 @@ OperationCounts instruction_operation_counts(const HloInstruction *instruction) 
 OperationCounts module_operation_counts(const HloModule *module, int64_t *out_unknown_loops) {
   OperationCounts sum = {0};
   Arena *scratch = arena_create();
-  const double *runs = hlo_execution_counts(scratch, module);
+  const double *runs = hlo_execution_counts(scratch, module, 1);
   const bool *fused = hlo_module_applied(scratch, module, true); /* part of what applies them */
   *out_unknown_loops = 0;
   for (int64_t c = 0; c < module->computations.count; c++) {

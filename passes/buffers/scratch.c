@@ -28,8 +28,8 @@ static void index_scratches(Assigner *assigner) {
   index->scratch_of = scratch_of;
 }
 
-/* By id of an instruction: what is left of |total| bytes, arguments and results included, while it runs. */
-static const int64_t *room_beside_values(const Assigner *assigner, int64_t total) {
+/* By position: bytes of temporaries. */
+static int64_t *live_bytes(const Assigner *assigner) {
   const BufferAssignment *assignment = assigner->assignment;
   int64_t length = assignment->schedule_length;
   int64_t *live = ARENA_NEW_ARRAY(assigner->scratch, int64_t, length + 2);
@@ -43,20 +43,35 @@ static const int64_t *room_beside_values(const Assigner *assigner, int64_t total
       live[min_i64(stretches[s].to, length - 1) + 1] -= align_up(buffer->size, TEMP_ALIGNMENT);
     }
   }
+  for (int64_t t = 1; t < length; t++) live[t] += live[t - 1];
+  return live;
+}
+
+/* By id of an instruction: what is left of |total| bytes beside the |live| ones while it runs. */
+static const int64_t *room_beside(const Assigner *assigner, const int64_t *live, int64_t total) {
+  const BufferAssignment *assignment = assigner->assignment;
   int64_t *room = ARENA_NEW_ARRAY(assigner->scratch, int64_t, assigner->module->next_instruction_id + 1);
-  int64_t outside = assignment->argument_bytes + assignment->result_bytes - assignment->aliased_bytes;
-  for (int64_t t = 0, bytes = 0; t < length; t++) {
-    bytes += live[t];
-    room[assignment->schedule[t]->id] = total - outside - bytes;
-  }
+  for (int64_t t = 0; t < assignment->schedule_length; t++) room[assignment->schedule[t]->id] = total - live[t];
   return room;
+}
+
+static HloScratchLimit limit_of_scratch(const Assigner *assigner, const HloMemoryTuning *tuning) {
+  const BufferAssignment *assignment = assigner->assignment;
+  HloScratchLimit limit = {.bytes = tuning->scratch_limit};
+  const int64_t *live = live_bytes(assigner);
+  int64_t most = 0;
+  for (int64_t t = 0; t < assignment->schedule_length; t++) most = max_i64(most, live[t]);
+  limit.free = room_beside(assigner, live, most);
+  if (tuning->scratch_total == 0) return limit;
+  int64_t outside = assignment->argument_bytes + assignment->result_bytes - assignment->aliased_bytes;
+  limit.room = room_beside(assigner, live, tuning->scratch_total - outside);
+  return limit;
 }
 
 Status assigner_measure_scratch(Assigner *assigner, const HloScratchModel *model, const HloMemoryTuning *tuning) {
   BufferAssignment *assignment = assigner->assignment;
-  HloScratchLimit limit = {.bytes = tuning->scratch_limit};
   if (model == NULL) return STATUS_OK;
-  if (tuning->scratch_total > 0) limit.room = room_beside_values(assigner, tuning->scratch_total);
+  HloScratchLimit limit = limit_of_scratch(assigner, tuning);
   RETURN_IF_ERROR(model->begin(model->self, assigner->module, &limit, assigner->diag));
   ARRAY(BufferScratch) scratches = {0};
   for (int64_t t = 0; t < assignment->schedule_length; t++) {

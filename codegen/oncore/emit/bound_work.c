@@ -410,7 +410,7 @@ BoundWork bound_work_find(Arena *arena, const HloModule *module, const MachineDe
   walk.asked = ARENA_NEW_ARRAY(walk.scratch, double, module->next_instruction_id);
   walk.inside = ARENA_NEW_ARRAY(walk.scratch, double, module->next_computation_id);
   const bool *is_applied = hlo_module_applied(walk.scratch, module, true);
-  const double *times = hlo_execution_counts(walk.scratch, module);
+  const double *times = hlo_execution_counts(walk.scratch, module, 1);
   for (int64_t c = 0; c < count; c++) {
     walk.times = times[order[c]->id];
     if (walk.times > 0) add_computation(&walk, order[c], !is_applied[order[c]->id]);

@@ -109,7 +109,7 @@ Status module_plans_make(Arena *arena, const HloModule *module, const KernelTabl
                          const MachineDescription *machine, const TilerOptions *options, const WrittenPlans *written,
                          PlansDetail detail, DiagSink *diag, ModulePlans *out_plans) {
   PlanMaker maker = {.arena = arena, .machine = machine, .options = options, .written = written, .detail = detail};
-  maker.times = hlo_execution_counts(arena, module);
+  maker.times = hlo_execution_counts(arena, module, 1);
   RETURN_IF_ERROR(add_kernels(&maker, kernels, diag));
   for (int64_t i = 0; i < maker.plans.count; i++) {
     maker.plans.data[i].use_count = maker.uses.data[i].count;

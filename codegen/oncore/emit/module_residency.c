@@ -214,7 +214,7 @@ Status module_plans_keep(Arena *arena, const HloModule *module, const BufferAssi
   RETURN_IF_ERROR(residency_choose(arena, module, assignment, kernels, plans->machine, &model, diag, &residency));
   if (residency.use_count == 0) return STATUS_OK;
   keeper.diag = diag;
-  return replace(&keeper, kernels, &residency, hlo_execution_counts(arena, module), plans);
+  return replace(&keeper, kernels, &residency, hlo_execution_counts(arena, module, 1), plans);
 }
 
 /* --- plans from a file --- */

@@ -435,7 +435,7 @@ Status module_runs_find(Arena *arena, const HloModule *module, const BufferAssig
   RunFinder finder = {.arena = arena, .assignment = assignment, .plans = plans, .diag = diag, .runs = out_runs};
   finder.streams = ARENA_NEW_ARRAY(arena, const CommandStream *, plans->count);
   finder.cycles = ARENA_NEW_ARRAY(arena, double, plans->count);
-  const double *times = hlo_execution_counts(arena, module);
+  const double *times = hlo_execution_counts(arena, module, 1);
   const ResidencyModel model = {.plan = no_plan};
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloComputation *computation = module->computations.data[c];

@@ -535,7 +535,7 @@ Status residency_choose(Arena *arena, const HloModule *module, const BufferAssig
                         const KernelTable *kernels, const MachineDescription *machine, const ResidencyModel *model,
                         DiagSink *diag, Residency *out_residency) {
   Chooser chooser = {arena, module, assignment, kernels, machine, model, diag, .times = NULL};
-  chooser.times = hlo_execution_counts(arena, module);
+  chooser.times = hlo_execution_counts(arena, module, 1);
   const HloInstruction **loops = find_loops(&chooser);
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloComputation *computation = module->computations.data[c];
