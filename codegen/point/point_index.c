@@ -104,7 +104,9 @@ static LLVMValueRef sum_scalar_terms(KernelPoint *point, IndexExpr expr, int lef
     bool is_vector_dim = atom->kind == INDEX_ATOM_DIM && atom->number == point->vector_dim;
     if (atom_varies(point, atom) && !is_vector_dim) continue;
     if (atom->kind == INDEX_ATOM_DIM && atom->number == left_out) continue;
-    sum = add_scaled(point, sum, atom_scalar(point, atom), int_constant(point, 64, expr.terms[i].coefficient));
+    LLVMBuilderRef builder = point->vec->builder;
+    LLVMValueRef term = ir_index_multiply(builder, atom_scalar(point, atom), expr.terms[i].coefficient);
+    sum = ir_index_add(builder, sum, term);
   }
   return sum;
 }

@@ -53,8 +53,7 @@ static LLVMValueRef load_index(KernelPoint *point, int32_t value) {
   int64_t step = index_dim_coefficient(&point->kernel->space, info->address, point->vector_dim);
   if (step == 0) return base;
   LLVMBuilderRef builder = point->vec->builder;
-  LLVMValueRef factor = LLVMConstInt(LLVMTypeOf(base), (unsigned long long)step, true);
-  return LLVMBuildAdd(builder, base, LLVMBuildMul(builder, point->dims[point->vector_dim], factor, ""), "");
+  return ir_index_add(builder, base, ir_index_multiply(builder, point->dims[point->vector_dim], step));
 }
 
 LLVMValueRef point_load_pointer(KernelPoint *point, int32_t value) {
