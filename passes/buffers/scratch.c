@@ -28,7 +28,7 @@ static void index_scratches(Assigner *assigner) {
   index->scratch_of = scratch_of;
 }
 
-/* By position: bytes of temporaries. */
+/* By position: bytes of temporaries, those too that will be guests in the caller's memory. */
 static int64_t *live_bytes(const Assigner *assigner) {
   const BufferAssignment *assignment = assigner->assignment;
   int64_t length = assignment->schedule_length;
