@@ -133,14 +133,16 @@ static void emit_step(const MicroAssembly *micro) {
   }
 }
 
-static void emit_steps(const MicroAssembly *micro, bool asks_ahead) {
+static void emit_steps(const MicroAssembly *micro) {
+  int lines = contraction_lines_ahead(micro->blocking);
   add_line(micro, "testq %rcx, %rcx\njle 3f");
-  if (asks_ahead) add_line(micro, "movq 16(%rsp), %r10\nmovq 24(%rsp), %r11");
+  if (lines > 0) add_line(micro, "movq 16(%rsp), %r10\nmovq 24(%rsp), %r11");
   int shift = micro->element_bytes == 8 ? 3 : 2;
   sb_printf(micro->out, "shlq $$%d, %%r8\n", shift);
-  if (asks_ahead) sb_printf(micro->out, "shlq $$%d, %%r11\n", shift);
+  if (lines > 0) sb_printf(micro->out, "shlq $$%d, %%r11\n", shift);
   add_line(micro, ".p2align 4, 0x90\n2:");
-  if (asks_ahead) add_line(micro, "prefetcht1 (%r10)\naddq %r11, %r10");
+  for (int i = 0; i < lines; i++) sb_printf(micro->out, "prefetcht1 %d(%%r10)\n", i * LINE_BYTES);
+  if (lines > 0) add_line(micro, "addq %r11, %r10");
   emit_step(micro);
   sb_printf(micro->out, "addq $$%d, %%rdi\n", micro->element_bytes);
   add_line(micro, "addq %r8, %rsi\ndecq %rcx\njne 2b\n3:");
@@ -171,7 +173,7 @@ const char *contraction_micro_assembly(Arena *arena, const VecTarget *target, co
   sb_init(&out, arena);
   if (blocking->sums_in_result) sb_printf(&out, "shlq $$%d, %%r9\n", element_bytes == 8 ? 3 : 2);
   begin_sums(&micro);
-  emit_steps(&micro, blocking->rhs_ahead && !blocking->ahead_in_turn);
+  emit_steps(&micro);
   if (blocking->lhs_shifted) take_excess(&micro);
   move_tile(&micro, true);
   add_line(&micro, "vzeroupper\nretq");

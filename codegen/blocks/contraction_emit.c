@@ -3,8 +3,6 @@
 
 #include "codegen/blocks/contraction_internal.h"
 
-#define LINE_BYTES 64
-
 /* --- blocks --- */
 
 /* Block |number| of the depth; sets the dims outside of the chunk. */
@@ -230,7 +228,10 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
                     .depth = tile_depth(emitter, position, rows.begin),
                     .rhs_stride = position->rhs_stride};
   call.adds = equals(vec, position->number, 0, LLVMIntNE);
-  if (blocking->rhs_ahead && !blocking->ahead_in_turn) {
+  if (blocking->rhs_ahead && blocking->rhs_in_place) {
+    call.ahead = position->ahead;
+    call.ahead_stride = blocking->rhs_stride;
+  } else if (blocking->rhs_ahead && !blocking->ahead_in_turn) {
     /* every tile asks for one line of each row, in turn */
     int64_t per_line = LINE_BYTES / type_storage_bytes(blocking->type), lines = blocking->panel_width / per_line;
     LLVMValueRef line =
@@ -266,21 +267,22 @@ static void set_panel(ContractionEmitter *emitter, BlockPosition *position, LLVM
   emitter->kept = slot_at(vec, emitter->kept_slots, panel, blocking->kept_slot);
 }
 
-/* Where the rows lie that will be packed next.  After the last panel of a chunk: its first one, at the next block of
- * the depth; after the last block the next chunk, at the first block. */
+/* Where the rows lie that will be read |panels_ahead| panels later.  After the last panel of a chunk: its first ones,
+ * at the next block of the depth; after the last block the next chunk, at the first block. */
 static LLVMValueRef next_rows(ContractionEmitter *emitter, const BlockPosition *position) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
   if (blocking->block_count == 1) {
-    LLVMValueRef column = ir_index_add(vec->builder, position->column, block_int(vec, blocking->panel_width));
+    LLVMValueRef column =
+        ir_index_add(vec->builder, position->column, block_int(vec, blocking->panels_ahead * blocking->panel_width));
     return contraction_rhs_address(emitter, &position->depth, column);
   }
-  LLVMValueRef one = block_int(vec, 1), next_panel = ir_index_add(vec->builder, position->panel, one);
-  LLVMValueRef next_block = ir_index_add(vec->builder, position->number, one);
-  LLVMValueRef is_end = LLVMBuildICmp(vec->builder, LLVMIntEQ, next_panel, position->panel_count, "");
+  LLVMValueRef next_panel = ir_index_add(vec->builder, position->panel, block_int(vec, blocking->panels_ahead));
+  LLVMValueRef next_block = ir_index_add(vec->builder, position->number, block_int(vec, 1));
+  LLVMValueRef is_end = LLVMBuildICmp(vec->builder, LLVMIntSGE, next_panel, position->panel_count, "");
   LLVMValueRef is_last = equals(vec, position->number, blocking->block_count - 1, LLVMIntEQ);
-  LLVMValueRef first = block_int(vec, 0);
-  LLVMValueRef after = LLVMBuildSelect(vec->builder, is_last, next_panel, first, "");
+  LLVMValueRef first = block_int(vec, 0), again = LLVMBuildSub(vec->builder, next_panel, position->panel_count, "");
+  LLVMValueRef after = LLVMBuildSelect(vec->builder, is_last, next_panel, again, "");
   LLVMValueRef in_chunk = LLVMBuildSelect(vec->builder, is_end, after, next_panel, "");
   after = LLVMBuildSelect(vec->builder, is_last, first, next_block, "");
   LLVMValueRef number = LLVMBuildSelect(vec->builder, is_end, after, position->number, "");
@@ -319,6 +321,7 @@ static void provide_rhs(ContractionEmitter *emitter, BlockPosition *position) {
   }
   position->rhs = contraction_rhs_address(emitter, &position->depth, first);
   position->rhs_stride = block_int(vec, blocking->rhs_stride);
+  if (blocking->rhs_ahead) position->ahead = next_rows(emitter, position);
 }
 
 /* Packs all panels of the call, where they are kept. */

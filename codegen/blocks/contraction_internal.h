@@ -20,6 +20,7 @@ typedef struct ValueSet {
 typedef enum ContractionRole { ROLE_BATCH, ROLE_ROWS, ROLE_COLUMNS, ROLE_COUNT } ContractionRole;
 
 #define MOST_KEPT 8
+#define LINE_BYTES 64 /* of a cache */
 #define MOST_COMMON_GUARDS 4
 #define MOST_PANEL_VECTORS 4
 
@@ -64,7 +65,8 @@ struct ContractionBlocking {
   bool rhs_transposes,
       lhs_transposes; /* contiguous along the other dim than its packed form: packed in square blocks */
   bool lhs_in_parts;  /* its rows are not walked as one; where it transposes, parts are whole squares long */
-  bool rhs_ahead;     /* while a panel is multiplied, the rows of the next are asked for */
+  bool rhs_ahead;     /* while a panel is multiplied, the rows are asked for of that |panels_ahead| further on */
+  int64_t panels_ahead;
   bool ahead_in_turn; /* by many tiles: each asks for its share of them before it begins, rather than at each step */
   bool rhs_in_place;  /* panels are read where they are, rows |rhs_stride| apart; the last of a run begins early
                          rather than reaching beyond it */
@@ -235,11 +237,15 @@ LLVMValueRef contraction_result_address(ContractionEmitter *emitter, LLVMValueRe
 
 /* tile[rows][panel] = (adds ? tile : 0) + Σ lhs × rhs over |depth| (of lanes; 0 where there are common guards), rows
  * |tile_stride| elements apart.
- * |ahead|, if not NULL: memory that will be read soon in rows |ahead_stride| apart, as many as |depth|. */
+ * |ahead|, if not NULL: memory that will be read soon in rows |ahead_stride| apart, as many as |depth|;
+ * contraction_lines_ahead lines of each are asked for. */
 typedef struct MicroCall {
   LLVMValueRef lhs, rhs, tile, tile_stride, depth, rhs_stride, adds, ahead;
   int64_t ahead_stride;
 } MicroCall;
+
+/* How many lines of each row ahead it asks for. */
+int contraction_lines_ahead(const ContractionBlocking *blocking);
 
 /* The function that does so as text, in |arena|; NULL where it is left to LLVM: other processors than x86 with AVX2 and
  * FMA, types without such instructions (contraction_assembly.c). */

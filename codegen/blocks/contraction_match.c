@@ -8,7 +8,6 @@
  * cache the sets, and how many lines of a panel one of them may hold. */
 #define SMALL_PANEL_BYTES (24 << 10)
 #define STREAMED_BYTES (1 << 20)
-#define LINE_BYTES 64
 #define CACHE_SETS 64
 #define PANEL_WAYS 4
 /* Operations of a factor that square blocks may repeat in code for each of their vectors. */

@@ -35,9 +35,11 @@ static LLVMTypeRef micro_type(const VecBuilder *vec) {
   return LLVMFunctionType(LLVMVoidTypeInContext(vec->context), parameters, ARG_COUNT, false);
 }
 
-/* Whether the function asks for a line at each step. */
-static bool asks_at_each_step(const ContractionBlocking *blocking) {
-  return blocking->rhs_ahead && !blocking->ahead_in_turn;
+int contraction_lines_ahead(const ContractionBlocking *blocking) {
+  if (!blocking->rhs_ahead || blocking->ahead_in_turn) return 0;
+  if (!blocking->rhs_in_place) return 1;
+  int64_t bytes = blocking->panel_width * type_storage_bytes(blocking->rhs_type);
+  return (int)((bytes + LINE_BYTES - 1) / LINE_BYTES);
 }
 
 /* Whether there are sums of an earlier block of the depth to go on from. */
@@ -47,9 +49,9 @@ static bool continues(const ContractionBlocking *blocking) {
 
 static void micro_name(const ContractionBlocking *blocking, char *out, size_t size) {
   static const char *const groups[] = {[2] = ".pairs", [4] = ".quads"};
-  snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d%s%s%s%s%s%s", type_text(blocking->type),
+  snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d.%d%s%s%s%s%s", type_text(blocking->type),
            type_text(blocking->rhs_type), blocking->tile_rows, blocking->panel_vectors, blocking->lanes,
-           (int)blocking->row_stride, asks_at_each_step(blocking) ? ".ahead" : "", continues(blocking) ? ".on" : "",
+           (int)blocking->row_stride, contraction_lines_ahead(blocking), continues(blocking) ? ".on" : "",
            blocking->common_guard_count > 0 ? ".perhaps" : "", blocking->sums_in_result ? ".apart" : "",
            blocking->group > 1 ? groups[blocking->group] : "",
            blocking->lhs_shifted    ? ".shifted"
@@ -158,17 +160,18 @@ static LLVMValueRef add_products(const MicroEmitter *micro, LLVMValueRef *sums) 
   LLVMValueRef rhs = micro->arguments[ARG_RHS], ahead = micro->arguments[ARG_AHEAD], *carried[MAX_SUMS + 2];
   int carried_count = 0;
   carried[carried_count++] = &rhs;
-  bool asks = asks_at_each_step(blocking);
-  if (asks) carried[carried_count++] = &ahead;
+  int lines = contraction_lines_ahead(blocking);
+  if (lines > 0) carried[carried_count++] = &ahead;
   for (int i = 0; i < micro->sum_count; i++) carried[carried_count++] = &sums[i];
   IndexRange range = ir_range_below(micro->arguments[ARG_DEPTH]);
   LLVMBuilderRef builder = micro->vec->builder;
   IrLoop depth = blocking->common_guard_count > 0 ? ir_loop_count_guarded(builder, range, 1, carried, carried_count)
                                                   : ir_loop_count(builder, range, 1, carried, carried_count);
-  if (asks) vec_prefetch(micro->vec, ahead);
+  for (int i = 0; i < lines; i++)
+    vec_prefetch(micro->vec, block_element(micro->vec, TYPE_S8, ahead, block_int(micro->vec, (int64_t)i * LINE_BYTES)));
   step(micro, depth.index, rhs, sums);
   rhs = next_row(micro, rhs, ARG_RHS_STRIDE);
-  if (asks) ahead = next_row(micro, ahead, ARG_AHEAD_STRIDE);
+  if (lines > 0) ahead = next_row(micro, ahead, ARG_AHEAD_STRIDE);
   ir_loop_end(&depth);
   return rhs;
 }

@@ -13,6 +13,8 @@
 /* Fewer where they are multiplied in place by registers that are shorter than a line. */
 #define MULTIPLIED_DEPTH 8
 #define CACHED_RHS_BYTES (256 << 10)
+#define LAST_CACHE_BYTES (32 << 20)
+#define STREAM_AHEAD_BYTES 1024 /* of each row that is streamed */
 /* Of a first-level cache as processors have it, at the least: addresses so far apart share a set, of so many places;
  * half of them are for others. */
 #define CACHE_SETS_BYTES 4096
@@ -23,7 +25,6 @@
 #define SECOND_CACHE_SETS 1024
 #define FAR_BYTES (1 << 20) /* what lies further away than these caches, mostly */
 #define TILES_IN_TURN 16    /* tiles among which the rows of a panel are few each */
-#define LINE_BYTES 64
 #define ALIGNMENT 64
 #define ROW_IN_RUNS 10 /* rows of a panel that cost what a run does */
 #define FAR_RUNS 4     /* that cost what one does which begins far away */
@@ -153,8 +154,22 @@ static void choose_lhs_in_place(const Kernel *kernel, ContractionBlocking *block
   blocking->row_stride = stride;
 }
 
+/* The hardware sees rows as streams, but follows none from page to page.  What the last-level cache may hold comes
+ * sooner than asking for it takes. */
+static void choose_streams_ahead(ContractionBlocking *blocking) {
+  int64_t bytes = type_storage_bytes(blocking->rhs_type);
+  double all = (double)blocking->depth.size * (double)blocking->columns.size * (double)bytes;
+  if (all <= LAST_CACHE_BYTES || blocking->panel_count == 1) return;
+  if (blocking->column_suffix < blocking->columns.count) return;
+  blocking->rhs_ahead = true;
+  blocking->panels_ahead =
+      min_i64(ceil_div(STREAM_AHEAD_BYTES, blocking->panel_width * bytes), blocking->panels_per_chunk);
+}
+
 /* With several tiles there is time to ask for the next panel's rows, too far apart for the hardware to guess. */
 static void choose_ahead(const Kernel *kernel, ContractionBlocking *blocking) {
+  blocking->panels_ahead = 1;
+  if (streams(blocking)) choose_streams_ahead(blocking);
   if (blocking->rhs_in_place || blocking->rhs_kept || !blocking->rhs_is_plain || blocking->panel_count == 1) return;
   blocking->rhs_ahead = contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth) >=
                         blocking->depth.count - blocking->chunk_dim;
