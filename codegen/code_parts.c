@@ -16,7 +16,7 @@
 /* --- what the parts are --- */
 
 /* About how long LLVM takes for a Kernel, in milliseconds of a processor of 2020. */
-enum { BLOCKS_COST = 9, TRANSFORM_COST = 25, LOOPS_COST = 1, VALUES_PER_COST = 12, FULL_PART = 12 };
+enum { BLOCKS_COST = 9, PASS_COST = 4, LOOPS_COST = 1, VALUES_PER_COST = 12, FULL_PART = 12 };
 
 /* The first part of a kind of processor has its control function. */
 typedef struct CodePart {
@@ -31,7 +31,10 @@ typedef ARRAY(CodePart) CodePartList;
 static int kernel_cost(const Kernel *kernel, const KernelStrategy *strategy) {
   int cost = LOOPS_COST + kernel->value_count / VALUES_PER_COST;
   if (strategy->form == KERNEL_FORM_CONTRACTION || strategy->form == KERNEL_FORM_SORT) cost += BLOCKS_COST;
-  for (int s = 0; s < kernel->stage_count; s++) cost += kernel->stages[s].transform != NULL ? TRANSFORM_COST : 0;
+  for (int s = 0; s < kernel->stage_count; s++) {
+    const KernelTransform *transform = kernel->stages[s].transform;
+    if (transform != NULL) cost += PASS_COST * transform->factor_count;
+  }
   for (int p = 0; p < kernel->part_count; p++) cost += kernel_cost(kernel->parts[p].kernel, &strategy->parts[p]);
   return cost;
 }
