@@ -16,7 +16,7 @@ typedef struct ContractionBlocking ContractionBlocking;
 /* Bytes of scratch that a contraction may take. */
 typedef struct ContractionScratch {
   int64_t most; /* at all */
-  int64_t free; /* which cost nothing: memory that the module needs at another time; INT64_MAX: no byte does */
+  int64_t free; /* which cost nothing: memory that the module needs at another time; INT64_MAX: none costs anything */
 } ContractionScratch;
 
 /* The blocking of |kernel|, in |arena|, when it is a contraction that is worth blocks, else NULL:

@@ -95,7 +95,7 @@ typedef struct HloScratch {
 typedef struct HloScratchLimit {
   int64_t bytes;       /* of each instruction; 0: any */
   const int64_t *room; /* by id: bytes that an instruction may need even so; NULL: none */
-  const int64_t *free; /* by id: bytes that cost nothing, since others need them at another time; NULL: all do */
+  const int64_t *free; /* by id: bytes that others need at another time; NULL: none costs anything */
 } HloScratchLimit;
 
 /* What code generation needs of memory beside the values.  Passes know no Kernels: the compilation answers, once the

@@ -138,12 +138,13 @@ static double order_cycles(Orderer *orderer) {
 }
 
 double bound_order_find(const HloModule *module, const MachineDescription *machine, const BoundWork *work) {
-  Orderer orderer = {.arena = arena_create(), .module = module, .machine = machine, .work = work};
-  for (int32_t q = 0; q < machine->queue_count; q++) {
-    orderer.executors += machine->queues[q].kind == QUEUE_EXEC;
-    if (machine_queue_loads(&machine->queues[q])) orderer.load_rate += machine->queues[q].bytes_per_cycle;
-    if (machine_queue_stores(&machine->queues[q])) orderer.store_rate += machine->queues[q].bytes_per_cycle;
-  }
+  Orderer orderer = {.arena = arena_create(),
+                     .module = module,
+                     .machine = machine,
+                     .work = work,
+                     .executors = bound_executors(machine),
+                     .load_rate = bound_rate(machine, machine_queue_loads),
+                     .store_rate = bound_rate(machine, machine_queue_stores)};
   orderer.read = ARENA_NEW_ARRAY(orderer.arena, double, module->entry->parameters.count + 1);
   double cycles = cone_graph_make(orderer.arena, module, &orderer.graph) ? order_cycles(&orderer) : 0;
   arena_destroy(orderer.arena);

@@ -421,3 +421,16 @@ BoundWork bound_work_find(Arena *arena, const HloModule *module, const MachineDe
   arena_destroy(walk.scratch);
   return work;
 }
+
+int32_t bound_executors(const MachineDescription *machine) {
+  int32_t count = 0;
+  for (int32_t q = 0; q < machine->queue_count; q++) count += machine->queues[q].kind == QUEUE_EXEC;
+  return count;
+}
+
+double bound_rate(const MachineDescription *machine, bool (*moves)(const MachineQueue *queue)) {
+  double rate = 0;
+  for (int32_t q = 0; q < machine->queue_count; q++)
+    if (moves(&machine->queues[q])) rate += machine->queues[q].bytes_per_cycle;
+  return rate;
+}

@@ -29,6 +29,11 @@ typedef struct BoundWork {
 /* Of the scheduled |module|, each instruction as often as it runs (hlo_execution_counts).  In |arena|. */
 BoundWork bound_work_find(Arena *arena, const HloModule *module, const MachineDescription *machine);
 
+/* How many queues of |machine| compute. */
+int32_t bound_executors(const MachineDescription *machine);
+/* Bytes that all queues of |machine| which |moves| move in a cycle. */
+double bound_rate(const MachineDescription *machine, bool (*moves)(const MachineQueue *queue));
+
 /* Integers and predicates of rank 0, which may be the scalar unit's: no Kernel has to read or make them. */
 bool bound_is_of_scalar_unit(const Shape *shape);
 

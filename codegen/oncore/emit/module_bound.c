@@ -66,13 +66,9 @@ static int64_t bytes_written(const HloInstruction *value) {
 /* |bytes| over the queues that |moves| them, each at its own rate.  |moved|: where there is no choice. */
 static void share_bytes(const MachineDescription *machine, int64_t bytes, bool (*moves)(const MachineQueue *queue),
                         double *cycles, int64_t *moved) {
-  double rate = 0;
+  double rate = bound_rate(machine, moves);
   int32_t count = 0;
-  for (int32_t q = 0; q < machine->queue_count; q++) {
-    if (!moves(&machine->queues[q])) continue;
-    rate += machine->queues[q].bytes_per_cycle;
-    count++;
-  }
+  for (int32_t q = 0; q < machine->queue_count; q++) count += moves(&machine->queues[q]);
   for (int32_t q = 0; q < machine->queue_count; q++) {
     if (!moves(&machine->queues[q])) continue;
     cycles[q] += (double)bytes / rate;
@@ -99,12 +95,11 @@ static void share_setups(const MachineDescription *machine, int64_t arrays, bool
 static QueueLimit longest(Arena *scratch, const MachineDescription *machine, const ModuleBound *bound) {
   double *cycles = ARENA_NEW_ARRAY(scratch, double, machine->queue_count);
   int64_t *moved = ARENA_NEW_ARRAY(scratch, int64_t, machine->queue_count);
-  int32_t executors = 0;
+  int32_t executors = bound_executors(machine);
   share_bytes(machine, bound->argument_bytes, machine_queue_loads, cycles, moved);
   share_bytes(machine, bound->result_bytes, machine_queue_stores, cycles, moved);
   share_setups(machine, bound->argument_count, machine_queue_loads, cycles);
   share_setups(machine, bound->result_count, machine_queue_stores, cycles);
-  for (int32_t q = 0; q < machine->queue_count; q++) executors += machine->queues[q].kind == QUEUE_EXEC;
   for (int32_t q = 0; q < machine->queue_count; q++) {
     if (machine->queues[q].kind == QUEUE_EXEC) cycles[q] += (bound->work_cycles + bound->launch_cycles) / executors;
   }
