@@ -10,6 +10,7 @@
 #ifndef XLAC_CODEGEN_BLOCKS_SORT_H
 #define XLAC_CODEGEN_BLOCKS_SORT_H
 
+#include "codegen/ir/ir_index.h"
 #include "codegen/kernel/kernel.h"
 #include "codegen/vec/vec.h"
 
@@ -19,16 +20,27 @@ bool sort_matches(const Kernel *kernel);
 /* STATUS_UNSUPPORTED, located, for comparators that have no code. */
 MUST_USE Status sort_check(const Kernel *kernel, DiagSink *diag);
 
-/* Bytes of scratch, a multiple of 64. */
-int64_t sort_scratch_bytes(const Kernel *kernel);
+/* How threads share a sort: lines, or where there are few long ones phases, each of which is cut into chunks. */
+typedef struct SortNeeds {
+  int64_t scratch_bytes; /* a multiple of 64, like the next */
+  int64_t piece_count;   /* lines; 1: there are phases */
+  int64_t chunk_limit;   /* more chunks are not worthwhile */
+  int64_t phase_count;   /* 0: there are none */
+  int64_t chunk_bytes;   /* of phases: scratch of each chunk after the first */
+} SortNeeds;
+SortNeeds sort_needs(const Kernel *kernel);
 
-/* Lines, each of which is a piece for threads; so many runs of them are worthwhile. */
-int64_t sort_piece_count(const Kernel *kernel, int64_t *out_chunk_limit);
+/* What one call does of a sort in phases: of |phase| its part |chunk| of |chunks|; all i64.  Where chunks is 0 it does
+ * everything.  A phase begins when all chunks of the one before are done, and all have as many. */
+typedef struct SortShare {
+  LLVMValueRef phase, chunk, chunks;
+  LLVMValueRef further; /* scratch of the chunks after the first, one after the other */
+} SortShare;
 
 /* Emits the body of a function at the builder's position, buffers being |buffer_pointers| (results overlap nothing),
- * |scratch| 64-byte aligned; leaves the builder at the end of the code, without a terminator.  It sorts lines
- * [|begin|, |end|) (i64; both NULL: all). */
+ * |scratch| 64-byte aligned; leaves the builder at the end of the code, without a terminator.  It sorts |lines| (i64;
+ * NULL: all), or with phases does |share|. */
 void sort_emit(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, const LLVMValueRef *buffer_pointers,
-               LLVMValueRef scratch, LLVMValueRef begin, LLVMValueRef end);
+               LLVMValueRef scratch, IndexRange lines, const SortShare *share);
 
 #endif

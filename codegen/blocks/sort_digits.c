@@ -1,7 +1,7 @@
 /* Radix sort from the lowest digit: all digits are counted at once; each pass moves the records to their digit's place,
  * in order, unless all records have the same digit. */
 #include "base/checked_math.h"
-#include "codegen/blocks/sort_internal.h"
+#include "codegen/blocks/sort_digits_internal.h"
 
 #define POSITION_BITS 32
 #define COUNTER_BYTES 4
@@ -11,25 +11,24 @@
 
 /* Wider digits take fewer passes and more counters, which should stay in the first-level cache and be fewer than what
  * is counted. */
-static int digit_bits(const SortEmitter *emitter) {
+int sort_digit_bits(const SortEmitter *emitter) {
   return emitter->key.bits > 16 && emitter->length >= INT64_C(1) << WIDE_DIGIT ? WIDE_DIGIT : NARROW_DIGIT;
 }
 
-static int pass_count(const SortEmitter *emitter) {
-  return (int)ceil_div(emitter->key.bits, digit_bits(emitter));
+int sort_pass_count(const SortEmitter *emitter) {
+  return (int)ceil_div(emitter->key.bits, sort_digit_bits(emitter));
 }
 
 /* Below, clearing and adding up counters takes longer than merging. */
 bool sort_uses_digits(const SortEmitter *emitter) {
-  return emitter->key.is_known && emitter->length >= INT64_C(1) << digit_bits(emitter);
+  return emitter->key.is_known && emitter->length >= INT64_C(1) << sort_digit_bits(emitter);
 }
 
 int64_t sort_counter_bytes(const SortEmitter *emitter) {
-  return (int64_t)pass_count(emitter) * COUNTER_BYTES << digit_bits(emitter);
+  return (int64_t)sort_pass_count(emitter) * COUNTER_BYTES << sort_digit_bits(emitter);
 }
 
-/* What record |index| has its digits in. */
-static LLVMValueRef digits_at(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef index) {
+LLVMValueRef sort_digits_at(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef index) {
   if (!emitter->moves_elements) return sort_load(emitter, records, index);
   return sort_key_at(emitter, sort_record_pointer(emitter, records, index));
 }
@@ -37,7 +36,7 @@ static LLVMValueRef digits_at(const SortEmitter *emitter, LLVMValueRef records, 
 /* i64: the place of the counter of the digit of |digits| in |pass|. */
 static LLVMValueRef digit(const SortEmitter *emitter, LLVMValueRef digits, int pass) {
   LLVMBuilderRef b = emitter->vec->builder;
-  int bits = digit_bits(emitter), shift = (emitter->moves_elements ? 0 : POSITION_BITS) + pass * bits;
+  int bits = sort_digit_bits(emitter), shift = (emitter->moves_elements ? 0 : POSITION_BITS) + pass * bits;
   LLVMTypeRef index = LLVMInt64TypeInContext(emitter->vec->context);
   digits = LLVMBuildLShr(b, digits, LLVMConstInt(LLVMTypeOf(digits), (unsigned long long)shift, false), "");
   bool is_wide = LLVMGetIntTypeWidth(LLVMTypeOf(digits)) > 64;
@@ -46,17 +45,28 @@ static LLVMValueRef digit(const SortEmitter *emitter, LLVMValueRef digits, int p
   return LLVMBuildOr(b, value, sort_int(emitter, (int64_t)pass << bits), "");
 }
 
-static LLVMValueRef counter(const SortEmitter *emitter, LLVMValueRef counters, LLVMValueRef place) {
+LLVMValueRef sort_digit_of_pass(const SortEmitter *emitter, LLVMValueRef digits, LLVMValueRef pass) {
+  LLVMBuilderRef b = emitter->vec->builder;
+  LLVMTypeRef index = LLVMInt64TypeInContext(emitter->vec->context);
+  int bits = sort_digit_bits(emitter);
+  if (!emitter->moves_elements)
+    digits = LLVMBuildLShr(b, digits, LLVMConstInt(LLVMTypeOf(digits), POSITION_BITS, false), "");
+  bool is_wide = LLVMGetIntTypeWidth(LLVMTypeOf(digits)) > 64;
+  digits = is_wide ? LLVMBuildTrunc(b, digits, index, "") : LLVMBuildZExt(b, digits, index, "");
+  digits = LLVMBuildLShr(b, digits, LLVMBuildNSWMul(b, pass, sort_int(emitter, bits), ""), "");
+  return LLVMBuildAnd(b, digits, sort_int(emitter, (INT64_C(1) << bits) - 1), "");
+}
+
+LLVMValueRef sort_counter(const SortEmitter *emitter, LLVMValueRef counters, LLVMValueRef number) {
   LLVMTypeRef type = LLVMInt32TypeInContext(emitter->vec->context);
-  return LLVMBuildInBoundsGEP2(emitter->vec->builder, type, counters, &place, 1, "");
+  return LLVMBuildInBoundsGEP2(emitter->vec->builder, type, counters, &number, 1, "");
 }
 
 static LLVMValueRef load_counter(const SortEmitter *emitter, LLVMValueRef pointer) {
   return LLVMBuildLoad2(emitter->vec->builder, LLVMInt32TypeInContext(emitter->vec->context), pointer, "");
 }
 
-/* The counter's value, one less than what it is afterwards. */
-static LLVMValueRef count_up(const SortEmitter *emitter, LLVMValueRef pointer) {
+LLVMValueRef sort_count_up(const SortEmitter *emitter, LLVMValueRef pointer) {
   LLVMBuilderRef b = emitter->vec->builder;
   LLVMValueRef before = load_counter(emitter, pointer);
   LLVMBuildStore(b, LLVMBuildAdd(b, before, LLVMConstInt(LLVMTypeOf(before), 1, false), ""), pointer);
@@ -68,9 +78,9 @@ static void count_digits(const SortEmitter *emitter, LLVMValueRef records, LLVMV
   LLVMValueRef zero = LLVMConstInt(LLVMInt8TypeInContext(emitter->vec->context), 0, false);
   LLVMBuildMemSet(b, counters, zero, sort_int(emitter, sort_counter_bytes(emitter)), COUNTER_BYTES);
   IrLoop loop = ir_loop_count(b, ir_range(emitter->vec->context, 0, emitter->length), 1, NULL, 0);
-  LLVMValueRef digits = digits_at(emitter, records, loop.index);
-  for (int pass = 0; pass < pass_count(emitter); pass++)
-    count_up(emitter, counter(emitter, counters, digit(emitter, digits, pass)));
+  LLVMValueRef digits = sort_digits_at(emitter, records, loop.index);
+  for (int pass = 0; pass < sort_pass_count(emitter); pass++)
+    sort_count_up(emitter, sort_counter(emitter, counters, digit(emitter, digits, pass)));
   ir_loop_end(&loop);
 }
 
@@ -78,11 +88,11 @@ static void count_digits(const SortEmitter *emitter, LLVMValueRef records, LLVMV
 static void add_up(const SortEmitter *emitter, LLVMValueRef counters, int pass) {
   LLVMBuilderRef b = emitter->vec->builder;
   LLVMContextRef context = emitter->vec->context;
-  int bits = digit_bits(emitter);
+  int bits = sort_digit_bits(emitter);
   LLVMValueRef sum = LLVMConstInt(LLVMInt32TypeInContext(context), 0, false), *carried[] = {&sum};
   IndexRange places = ir_range(context, (int64_t)pass << bits, (int64_t)(pass + 1) << bits);
   IrLoop loop = ir_loop_count(b, places, 1, carried, 1);
-  LLVMValueRef pointer = counter(emitter, counters, loop.index);
+  LLVMValueRef pointer = sort_counter(emitter, counters, loop.index);
   LLVMValueRef next = LLVMBuildAdd(b, sum, load_counter(emitter, pointer), "");
   LLVMBuildStore(b, sum, pointer);
   sum = next;
@@ -94,16 +104,11 @@ static void move_records(const SortEmitter *emitter, LLVMValueRef from, LLVMValu
   LLVMBuilderRef b = emitter->vec->builder;
   IrLoop loop = ir_loop_count(b, ir_range(emitter->vec->context, 0, emitter->length), 1, NULL, 0);
   LLVMValueRef record = sort_load(emitter, from, loop.index);
-  LLVMValueRef digits = emitter->moves_elements ? digits_at(emitter, from, loop.index) : record;
-  LLVMValueRef place = count_up(emitter, counter(emitter, counters, digit(emitter, digits, pass)));
+  LLVMValueRef digits = emitter->moves_elements ? sort_digits_at(emitter, from, loop.index) : record;
+  LLVMValueRef place = sort_count_up(emitter, sort_counter(emitter, counters, digit(emitter, digits, pass)));
   sort_store(emitter, record, to, LLVMBuildZExt(b, place, LLVMTypeOf(loop.index), ""));
   ir_loop_end(&loop);
 }
-
-/* Lines of records: where they are, where the next pass puts them, where the one after it does. */
-typedef struct DigitLines {
-  LLVMValueRef from, to, next;
-} DigitLines;
 
 static void join(const SortEmitter *emitter, LLVMValueRef *pointer, LLVMValueRef moved, LLVMBasicBlockRef kept_from,
                  LLVMBasicBlockRef moved_from) {
@@ -116,8 +121,8 @@ static void join(const SortEmitter *emitter, LLVMValueRef *pointer, LLVMValueRef
 static void sort_digit(const SortEmitter *emitter, DigitLines *lines, LLVMValueRef counters, int pass) {
   LLVMBuilderRef b = emitter->vec->builder;
   LLVMBasicBlockRef work = sort_block(emitter), behind = sort_block(emitter);
-  LLVMValueRef first = digits_at(emitter, lines->from, sort_int(emitter, 0));
-  LLVMValueRef same = load_counter(emitter, counter(emitter, counters, digit(emitter, first, pass)));
+  LLVMValueRef first = sort_digits_at(emitter, lines->from, sort_int(emitter, 0));
+  LLVMValueRef same = load_counter(emitter, sort_counter(emitter, counters, digit(emitter, first, pass)));
   LLVMValueRef all = LLVMConstInt(LLVMTypeOf(same), (unsigned long long)emitter->length, false);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(b);
   LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, same, all, ""), behind, work);
@@ -136,7 +141,7 @@ static void sort_digit(const SortEmitter *emitter, DigitLines *lines, LLVMValueR
 /* Where the records are in the end. */
 static LLVMValueRef sort_digits(const SortEmitter *emitter, DigitLines lines, LLVMValueRef counters) {
   count_digits(emitter, lines.from, counters);
-  for (int pass = 0; pass < pass_count(emitter); pass++) sort_digit(emitter, &lines, counters, pass);
+  for (int pass = 0; pass < sort_pass_count(emitter); pass++) sort_digit(emitter, &lines, counters, pass);
   return lines.from;
 }
 
@@ -176,10 +181,10 @@ int64_t sort_element_bytes(const SortEmitter *emitter) {
   return (result_is_line(emitter) ? 1 : 2) * line_bytes(emitter);
 }
 
-static void copy_elements(const SortEmitter *emitter, const SortArray *from, const SortArray *to) {
+static void copy_elements(const SortEmitter *emitter, const SortArray *from, const SortArray *to, IndexRange range) {
   LLVMBuilderRef b = emitter->vec->builder;
   unsigned alignment = sort_element_alignment(emitter->record);
-  IrLoop loop = ir_loop_count(b, ir_range(emitter->vec->context, 0, emitter->length), 1, NULL, 0);
+  IrLoop loop = ir_loop_count(b, range, 1, NULL, 0);
   LLVMValueRef element = LLVMBuildLoad2(b, emitter->record, sort_element(emitter, from, loop.index), "");
   LLVMSetAlignment(element, alignment);
   LLVMSetAlignment(LLVMBuildStore(b, element, sort_element(emitter, to, loop.index)), alignment);
@@ -187,29 +192,53 @@ static void copy_elements(const SortEmitter *emitter, const SortArray *from, con
 }
 
 /* Copies what is at |line| to |to|, if it is elsewhere. */
-static void finish_elements(const SortEmitter *emitter, LLVMValueRef line, const SortArray *to) {
+static void finish_elements(const SortEmitter *emitter, LLVMValueRef line, const SortArray *to, IndexRange range) {
   LLVMBuilderRef b = emitter->vec->builder;
   LLVMBasicBlockRef copies = sort_block(emitter), behind = sort_block(emitter);
   LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, line, to->line, ""), behind, copies);
   LLVMPositionBuilderAtEnd(b, copies);
-  copy_elements(emitter, &(SortArray){line, 1, emitter->record}, to);
+  copy_elements(emitter, &(SortArray){line, 1, emitter->record}, to, range);
   LLVMBuildBr(b, behind);
   LLVMPositionBuilderAtEnd(b, behind);
 }
 
+/* When every pass is done the last one comes to the result, or the line that is copied there. */
+static DigitLines element_lines(const SortEmitter *emitter, const SortArray *from, const SortArray *to,
+                                LLVMValueRef scratch) {
+  bool is_odd = sort_pass_count(emitter) % 2 != 0;
+  LLVMValueRef line = result_is_line(emitter) ? to->line : sort_at_offset(emitter, scratch, line_bytes(emitter));
+  DigitLines lines = {from->line, is_odd ? line : scratch, is_odd ? scratch : line};
+  if (from->stride != 1) lines.from = lines.next;
+  return lines;
+}
+
 void sort_elements_by_digits(const SortEmitter *emitter, const SortArray *from, const SortArray *to,
                              LLVMValueRef scratch) {
-  LLVMValueRef bytes = sort_int(emitter, line_bytes(emitter)), all = sort_int(emitter, sort_element_bytes(emitter));
-  LLVMTypeRef byte = LLVMInt8TypeInContext(emitter->vec->context);
-  LLVMValueRef counters = LLVMBuildInBoundsGEP2(emitter->vec->builder, byte, scratch, &all, 1, "");
-  LLVMValueRef line = to->line;
-  if (!result_is_line(emitter)) line = LLVMBuildInBoundsGEP2(emitter->vec->builder, byte, scratch, &bytes, 1, "");
-  /* when every pass is done the last one comes to |line| */
-  bool is_odd = pass_count(emitter) % 2 != 0;
-  DigitLines lines = {from->line, is_odd ? line : scratch, is_odd ? scratch : line};
-  if (from->stride != 1) {
-    lines.from = lines.next;
-    copy_elements(emitter, from, &(SortArray){lines.from, 1, emitter->record});
+  LLVMValueRef counters = sort_at_offset(emitter, scratch, sort_element_bytes(emitter));
+  DigitLines lines = element_lines(emitter, from, to, scratch);
+  if (from->stride != 1)
+    copy_elements(emitter, from, &(SortArray){lines.from, 1, emitter->record}, sort_line_range(emitter));
+  finish_elements(emitter, sort_digits(emitter, lines, counters), to, sort_line_range(emitter));
+}
+
+/* --- for several threads --- */
+
+DigitLines sort_digit_lines(const SortEmitter *emitter, LLVMValueRef scratch, LLVMValueRef *out_counters) {
+  if (emitter->moves_elements) {
+    const SortStore *store = &emitter->stores[0];
+    *out_counters = sort_at_offset(emitter, scratch, sort_element_bytes(emitter));
+    return element_lines(emitter, &store->from, &store->to, scratch);
   }
-  finish_elements(emitter, sort_digits(emitter, lines, counters), to);
+  LLVMValueRef spare = sort_at_offset(emitter, scratch, sort_records_bytes(emitter));
+  *out_counters = sort_at_offset(emitter, scratch, 2 * sort_records_bytes(emitter));
+  return (DigitLines){scratch, spare, scratch};
+}
+
+void sort_gather_elements(const SortEmitter *emitter, LLVMValueRef line, IndexRange range) {
+  const SortArray *from = &emitter->stores[0].from;
+  if (from->stride != 1) copy_elements(emitter, from, &(SortArray){line, 1, emitter->record}, range);
+}
+
+void sort_finish_elements(const SortEmitter *emitter, LLVMValueRef line, IndexRange range) {
+  finish_elements(emitter, line, &emitter->stores[0].to, range);
 }

@@ -3,8 +3,6 @@
 #include "codegen/blocks/sort_internal.h"
 
 #define SCRATCH_ALIGNMENT 64
-/* So many elements for each thread at least. */
-#define ELEMENTS_PER_CHUNK 16384
 
 bool sort_matches(const Kernel *kernel) {
   return kernel_sorting_stage(kernel) >= 0;
@@ -24,6 +22,10 @@ static int64_t line_count(const Kernel *kernel) {
     if (kernel->dims[d].stage == KERNEL_OUTER) count *= kernel->dims[d].extent;
   }
   return count;
+}
+
+IndexRange sort_line_range(const SortEmitter *emitter) {
+  return ir_range(emitter->vec->context, 0, emitter->length);
 }
 
 /* --- arrays --- */
@@ -66,14 +68,13 @@ static SortArray array_at(const SortEmitter *emitter, int32_t buffer, IndexExpr 
                      .type = element_type(emitter, type, parts)};
 }
 
-static LLVMValueRef at_offset(const SortEmitter *emitter, LLVMValueRef scratch, int64_t bytes) {
+LLVMValueRef sort_at_offset(const SortEmitter *emitter, LLVMValueRef scratch, int64_t bytes) {
   LLVMValueRef offset = sort_int(emitter, bytes);
   LLVMTypeRef byte = LLVMInt8TypeInContext(emitter->vec->context);
   return LLVMBuildInBoundsGEP2(emitter->vec->builder, byte, scratch, &offset, 1, "");
 }
 
-/* Where the elements of all arrays are in the line at hand. */
-static void find_line(SortEmitter *emitter, LLVMValueRef scratch) {
+void sort_find_line(SortEmitter *emitter, LLVMValueRef scratch) {
   const Kernel *kernel = emitter->kernel;
   for (int k = 0; k < emitter->operand_count && !emitter->key.is_known; k++) {
     SortOperand *operand = &emitter->operands[k];
@@ -83,7 +84,7 @@ static void find_line(SortEmitter *emitter, LLVMValueRef scratch) {
       operand->array = array_at(emitter, value->buffer, value->address, operand->parts);
     } else {
       LLVMTypeRef type = element_type(emitter, value->type, operand->parts);
-      operand->array = (SortArray){at_offset(emitter, scratch, operand->scratch), 1, type};
+      operand->array = (SortArray){sort_at_offset(emitter, scratch, operand->scratch), 1, type};
     }
   }
   for (int i = 0; i < emitter->store_count; i++) {
@@ -96,8 +97,7 @@ static void find_line(SortEmitter *emitter, LLVMValueRef scratch) {
 
 /* --- lines --- */
 
-/* Binds the outer dims to line number |line|, counted in row-major order. */
-static void move_to_line(SortEmitter *emitter, LLVMValueRef line) {
+void sort_move_to_line(SortEmitter *emitter, LLVMValueRef line) {
   LLVMBuilderRef b = emitter->vec->builder;
   const Kernel *kernel = emitter->kernel;
   for (int d = kernel->dim_count - 1; d >= 0; d--) {
@@ -119,7 +119,7 @@ static void store_compared(const SortEmitter *emitter, const SortOperand *operan
   for (int part = 0; part < operand->parts; part++) {
     int32_t value = operand->compared->parts[part];
     PrimitiveType type = emitter->kernel->values[value].type;
-    LLVMValueRef at = at_offset(emitter, pointer, part * type_storage_bytes(type));
+    LLVMValueRef at = sort_at_offset(emitter, pointer, part * type_storage_bytes(type));
     vec_store(emitter->vec, type, point_value(emitter->point, value), at, NULL, 1);
   }
 }
@@ -130,8 +130,8 @@ static LLVMValueRef turned_sign(const SortEmitter *emitter, LLVMValueRef record)
   return LLVMBuildXor(emitter->vec->builder, record, LLVMConstInt(emitter->record, UINT64_C(1) << sign, false), "");
 }
 
-static void make_records(const SortEmitter *emitter, LLVMValueRef records) {
-  PointLoop loop = point_loop_begin(emitter->point, ir_range(emitter->vec->context, 0, emitter->length), 1);
+void sort_make_records(const SortEmitter *emitter, LLVMValueRef records, IndexRange range) {
+  PointLoop loop = point_loop_begin(emitter->point, range, 1);
   LLVMValueRef record = sort_make_record(emitter, loop.index);
   if (emitter->record_step > 1) record = turned_sign(emitter, record);
   sort_store(emitter, record, records, loop.index);
@@ -162,14 +162,17 @@ static void store_element(const SortEmitter *emitter, const SortStore *store, LL
   }
   for (int part = 0; part < store->parts; part++) {
     PrimitiveType type = emitter->kernel->buffers[store->stores[part].buffer].type;
-    LLVMValueRef at = at_offset(emitter, to, part * type_storage_bytes(type));
+    LLVMValueRef at = sort_at_offset(emitter, to, part * type_storage_bytes(type));
     vec_store(emitter->vec, type, point_value(emitter->point, store->stores[part].value), at, NULL, 1);
   }
 }
 
 /* Those that store the same places as the |first| go together. */
-static void store_range(const SortEmitter *emitter, LLVMValueRef records, const SortStore *first) {
-  IndexRange places = ir_range(emitter->vec->context, first->lower, first->upper);
+static void store_range(const SortEmitter *emitter, LLVMValueRef records, const SortStore *first, IndexRange range) {
+  LLVMBuilderRef b = emitter->vec->builder;
+  LLVMValueRef lower = sort_int(emitter, first->lower), upper = sort_int(emitter, first->upper);
+  LLVMValueRef starts_later = LLVMBuildICmp(b, LLVMIntSGT, range.begin, lower, "");
+  IndexRange places = {LLVMBuildSelect(b, starts_later, range.begin, lower, ""), ir_index_minimum(b, range.end, upper)};
   PointLoop loop = point_loop_begin_guarded(emitter->point, places, 1);
   LLVMValueRef position = sort_position(emitter, sort_load(emitter, records, loop.index));
   emitter->point->dims[emitter->dim] = position;
@@ -180,14 +183,14 @@ static void store_range(const SortEmitter *emitter, LLVMValueRef records, const 
   point_loop_end(emitter->point, &loop);
 }
 
-static void store_elements(const SortEmitter *emitter, LLVMValueRef records) {
+void sort_store_elements(const SortEmitter *emitter, LLVMValueRef records, IndexRange range) {
   for (int i = 0; i < emitter->store_count; i++) {
     bool is_first = true;
     for (int k = 0; k < i; k++) {
       is_first = is_first && !(emitter->stores[k].lower == emitter->stores[i].lower &&
                                emitter->stores[k].upper == emitter->stores[i].upper);
     }
-    if (is_first) store_range(emitter, records, &emitter->stores[i]);
+    if (is_first) store_range(emitter, records, &emitter->stores[i], range);
   }
 }
 
@@ -197,7 +200,7 @@ static int64_t record_count(const SortEmitter *emitter) {
   return sort_selects(emitter) ? sort_selection_length(emitter) : emitter->length * emitter->record_step;
 }
 
-static int64_t records_bytes(const SortEmitter *emitter) {
+int64_t sort_records_bytes(const SortEmitter *emitter) {
   return align_up(record_count(emitter) * emitter->record_bytes, SCRATCH_ALIGNMENT);
 }
 
@@ -208,25 +211,27 @@ static void emit_lines_together(SortEmitter *emitter, LLVMValueRef scratch, Inde
   LLVMValueRef left = LLVMBuildNSWSub(b, range.end, groups.index, "");
   IndexRange lines = ir_range_below(ir_index_minimum(b, left, sort_int(emitter, emitter->record_step)));
   PointLoop made = point_loop_begin_apart(emitter->point, lines, 1);
-  move_to_line(emitter, LLVMBuildNSWAdd(b, groups.index, made.index, ""));
-  make_records(emitter, LLVMBuildInBoundsGEP2(b, emitter->record, scratch, &made.index, 1, ""));
+  sort_move_to_line(emitter, LLVMBuildNSWAdd(b, groups.index, made.index, ""));
+  sort_make_records(emitter, LLVMBuildInBoundsGEP2(b, emitter->record, scratch, &made.index, 1, ""),
+                    sort_line_range(emitter));
   point_loop_end(emitter->point, &made);
   sort_by_network(emitter, scratch);
   PointLoop stored = point_loop_begin_apart(emitter->point, lines, 1);
-  move_to_line(emitter, LLVMBuildNSWAdd(b, groups.index, stored.index, ""));
-  find_line(emitter, scratch);
-  store_elements(emitter, LLVMBuildInBoundsGEP2(b, emitter->record, scratch, &stored.index, 1, ""));
+  sort_move_to_line(emitter, LLVMBuildNSWAdd(b, groups.index, stored.index, ""));
+  sort_find_line(emitter, scratch);
+  sort_store_elements(emitter, LLVMBuildInBoundsGEP2(b, emitter->record, scratch, &stored.index, 1, ""),
+                      sort_line_range(emitter));
   point_loop_end(emitter->point, &stored);
   point_loop_end(emitter->point, &groups);
 }
 
-static void emit_lines(SortEmitter *emitter, LLVMValueRef scratch, IndexRange range) {
+void sort_emit_lines(SortEmitter *emitter, LLVMValueRef scratch, IndexRange range) {
   /* one after the other in the scratch: records, as many again, counters or lines of what is compared */
   LLVMValueRef parts[3];
-  for (int i = 0; i < 3; i++) parts[i] = at_offset(emitter, scratch, i * records_bytes(emitter));
+  for (int i = 0; i < 3; i++) parts[i] = sort_at_offset(emitter, scratch, i * sort_records_bytes(emitter));
   PointLoop lines = point_loop_begin_apart(emitter->point, range, 1);
-  move_to_line(emitter, lines.index);
-  find_line(emitter, parts[2]);
+  sort_move_to_line(emitter, lines.index);
+  sort_find_line(emitter, parts[2]);
   if (emitter->moves_elements) {
     sort_elements_by_digits(emitter, &emitter->stores[0].from, &emitter->stores[0].to, scratch);
     point_loop_end(emitter->point, &lines);
@@ -236,10 +241,10 @@ static void emit_lines(SortEmitter *emitter, LLVMValueRef scratch, IndexRange ra
   if (sort_selects(emitter)) {
     sorted = sort_by_selecting(emitter, parts[0], parts[1], parts[2]);
   } else {
-    make_records(emitter, parts[0]);
+    sort_make_records(emitter, parts[0], sort_line_range(emitter));
     sorted = sort_records(emitter, parts[0], parts[1], parts[2]);
   }
-  store_elements(emitter, sorted);
+  sort_store_elements(emitter, sorted, sort_line_range(emitter));
   point_loop_end(emitter->point, &lines);
 }
 
@@ -298,20 +303,21 @@ static SortEmitter sort_emitter(const Kernel *kernel, Arena *arena, int64_t *out
   int64_t lines = find_operands(&emitter), counters = 0;
   if (sort_uses_network(&emitter)) {
     emitter.record_step = SORT_NETWORK_LINES;
-    *out_scratch = align_up(records_bytes(&emitter) + lines, SCRATCH_ALIGNMENT);
+    *out_scratch = align_up(sort_records_bytes(&emitter) + lines, SCRATCH_ALIGNMENT);
     return emitter;
   }
   SortEmitter sorted = emitter;
   sorted.length = record_count(&emitter);
   if (sort_uses_digits(&sorted)) counters = sort_counter_bytes(&sorted);
   emitter.moves_elements = sort_moves_elements(&emitter);
-  int64_t records = 2 * records_bytes(&emitter);
+  int64_t records = 2 * sort_records_bytes(&emitter);
   if (emitter.moves_elements) {
     const SortStore *store = &emitter.stores[0];
     emitter.record_bytes = store->parts * type_storage_bytes(kernel->buffers[store->stores[0].buffer].type);
     records = sort_element_bytes(&emitter);
   }
   *out_scratch = align_up(records + counters + lines, SCRATCH_ALIGNMENT);
+  emitter.is_shared = sort_is_shared(&emitter);
   return emitter;
 }
 
@@ -329,22 +335,25 @@ Status sort_check(const Kernel *kernel, DiagSink *diag) {
   return STATUS_OK;
 }
 
-int64_t sort_scratch_bytes(const Kernel *kernel) {
+SortNeeds sort_needs(const Kernel *kernel) {
   Arena *arena = arena_create();
-  int64_t bytes;
-  sort_emitter(kernel, arena, &bytes);
+  SortNeeds needs = {.piece_count = line_count(kernel)};
+  SortEmitter emitter = sort_emitter(kernel, arena, &needs.scratch_bytes);
+  if (emitter.is_shared) {
+    needs.phase_count = needs.piece_count * sort_line_phases(&emitter);
+    needs.chunk_bytes = sort_chunk_bytes(&emitter);
+    needs.chunk_limit = emitter.length / SORT_CHUNK_ELEMENTS;
+    needs.piece_count = 1;
+  } else {
+    int64_t chunks = needs.piece_count * emitter.length / SORT_CHUNK_ELEMENTS;
+    needs.chunk_limit = max_i64(1, min_i64(chunks, needs.piece_count));
+  }
   arena_destroy(arena);
-  return bytes;
-}
-
-int64_t sort_piece_count(const Kernel *kernel, int64_t *out_chunk_limit) {
-  int64_t lines = line_count(kernel), chunks = lines * kernel->dims[sorted_dim(kernel)].extent / ELEMENTS_PER_CHUNK;
-  *out_chunk_limit = max_i64(1, min_i64(chunks, lines));
-  return lines;
+  return needs;
 }
 
 void sort_emit(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, const LLVMValueRef *buffer_pointers,
-               LLVMValueRef scratch, LLVMValueRef begin, LLVMValueRef end) {
+               LLVMValueRef scratch, IndexRange lines, const SortShare *share) {
   Arena *arena = arena_create();
   int64_t ignored;
   SortEmitter emitter = sort_emitter(kernel, arena, &ignored);
@@ -354,12 +363,13 @@ void sort_emit(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef functio
   emitter.function = function;
   emitter.point = &point;
   emitter.record = LLVMIntTypeInContext(vec->context, 8 * (unsigned)emitter.record_bytes);
-  IndexRange lines = {begin, end};
-  if (begin == NULL) lines = ir_range(vec->context, 0, line_count(kernel));
-  if (emitter.record_step > 1) {
+  if (lines.begin == NULL) lines = ir_range(vec->context, 0, line_count(kernel));
+  if (emitter.is_shared) {
+    sort_emit_shared(&emitter, scratch, share);
+  } else if (emitter.record_step > 1) {
     emit_lines_together(&emitter, scratch, lines);
   } else {
-    emit_lines(&emitter, scratch, lines);
+    sort_emit_lines(&emitter, scratch, lines);
   }
   arena_destroy(arena);
 }

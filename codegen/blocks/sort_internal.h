@@ -60,6 +60,7 @@ typedef struct SortEmitter {
   int64_t length; /* of a line */
   int64_t kept;   /* places from the first that are stored */
   int64_t line_count;
+  bool is_shared;       /* in phases */
   bool moves_elements;  /* the records are the elements */
   int64_t record_step;  /* from one record of a line to the next: lines may be sorted side by side */
   LLVMTypeRef record;   /* i32: a position; i64, i128: a key above 32 bits of position; or an element's bits */
@@ -88,11 +89,35 @@ LLVMValueRef sort_keys_in_lanes(const SortEmitter *emitter, LLVMValueRef positio
 /* Whether record |a| stands before |b|. */
 LLVMValueRef sort_is_before(const SortEmitter *emitter, LLVMValueRef a, LLVMValueRef b);
 
+/* --- lines (sort_emit.c) --- */
+
+LLVMValueRef sort_at_offset(const SortEmitter *emitter, LLVMValueRef scratch, int64_t bytes);
+/* Of the records of a line. */
+int64_t sort_records_bytes(const SortEmitter *emitter);
+/* All places. */
+IndexRange sort_line_range(const SortEmitter *emitter);
+/* Binds the outer dims to line number |line|, counted in row-major order. */
+void sort_move_to_line(SortEmitter *emitter, LLVMValueRef line);
+/* Where the elements of all arrays are in the line at hand; |scratch|: of what is compared and computed. */
+void sort_find_line(SortEmitter *emitter, LLVMValueRef scratch);
+/* Of the positions in |range|, which holds one at least. */
+void sort_make_records(const SortEmitter *emitter, LLVMValueRef records, IndexRange range);
+/* To the places in |range|. */
+void sort_store_elements(const SortEmitter *emitter, LLVMValueRef records, IndexRange range);
+/* Lines, one after the other. */
+void sort_emit_lines(SortEmitter *emitter, LLVMValueRef scratch, IndexRange range);
+
 /* --- algorithms: sort the line's records; the result is where they are afterwards, |records| or |spare| --- */
 
 enum { SORT_RUN = 16 };
 /* Runs of SORT_RUN by insertion, then merged. */
 LLVMValueRef sort_by_merging(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef spare);
+
+/* The same in phases, which give the same bits however each is cut: regions of so many records by themselves, then by
+ * merges, each cut into pieces of as many. */
+#define SORT_REGION (INT64_C(1) << 14)
+int64_t sort_merging_phases(const SortEmitter *emitter);
+void sort_merging_phase(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef spare, const SortShare *share);
 
 /* Whether lines are sorted SORT_NETWORK_LINES at a time, records of equal places side by side, in place. */
 enum { SORT_NETWORK_LINES = 8, SORT_NETWORK_LEAST_LINES = SORT_NETWORK_LINES / 2 };
@@ -124,5 +149,18 @@ int64_t sort_selection_length(const SortEmitter *emitter);
 /* Makes the line's records itself, and sorts those kept. */
 LLVMValueRef sort_by_selecting(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef spare,
                                LLVMValueRef counters);
+
+/* --- lines that threads share (sort_shared.c) --- */
+
+/* Few lines, each long enough to be worth it: so many elements for each thread at least. */
+#define SORT_CHUNK_ELEMENTS 16384
+bool sort_is_shared(const SortEmitter *emitter);
+int64_t sort_line_phases(const SortEmitter *emitter);
+/* Scratch of each chunk after the first, a multiple of 64. */
+int64_t sort_chunk_bytes(const SortEmitter *emitter);
+/* What |share| says of all lines. */
+void sort_emit_shared(SortEmitter *emitter, LLVMValueRef scratch, const SortShare *share);
+/* Places of the line: those of chunk |share->chunk|. */
+IndexRange sort_chunk_range(const SortEmitter *emitter, const SortShare *share, LLVMValueRef count);
 
 #endif

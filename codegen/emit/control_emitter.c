@@ -63,13 +63,14 @@ LLVMValueRef control_scratch(const ControlEmitter *control, const HloInstruction
                       control->assignment->allocations[scratch->allocation].workspace_offset + scratch->offset);
 }
 
-/* Addresses of the Kernel's buffers, row buffers excepted; room for three more. */
+/* Addresses of the Kernel's buffers, row buffers excepted; room for scratch and further parameters. */
 static LLVMValueRef *kernel_arguments(ControlEmitter *control, const HloInstruction *instruction, const KernelUse *use,
                                       unsigned *out_count) {
   const Kernel *kernel = use->kernel;
   const uint64_t *parameters = use->parameters;
   unsigned count = 0;
-  LLVMValueRef *arguments = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, kernel->buffer_count + 3);
+  LLVMValueRef *arguments =
+      ARENA_NEW_ARRAY(control->arena, LLVMValueRef, kernel->buffer_count + 1 + KERNEL_MOST_PARAMETERS);
   for (int b = 0; b < kernel->buffer_count; b++) {
     const KernelBuffer *buffer = &kernel->buffers[b];
     if (buffer->role == KERNEL_SCRATCH) continue;

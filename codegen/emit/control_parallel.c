@@ -12,7 +12,7 @@
 #include "xlac/abi.h"
 
 #define SLOT_BYTES 8
-enum { CHUNK_COUNT_SLOT, FURTHER_SCRATCH_SLOT, FIRST_POINTER_SLOT };
+enum { CHUNK_COUNT_SLOT, FURTHER_SCRATCH_SLOT, PHASE_SLOT, FIRST_POINTER_SLOT };
 
 typedef struct ParallelTypes {
   LLVMTypeRef pointer, index, flag;
@@ -116,24 +116,45 @@ static LLVMValueRef own_scratch(const VecBuilder *vec, const ParallelTypes *type
   return LLVMBuildSelect(vec->builder, is_first, first, own, "");
 }
 
+/* The pieces of chunk |chunk|, with scratch of the worker's own. */
+static void append_pieces(const VecBuilder *vec, const ParallelTypes *types, const KernelCode *code, LLVMValueRef body,
+                          LLVMValueRef chunks, LLVMValueRef *arguments, unsigned pointers) {
+  LLVMValueRef context = LLVMGetParam(body, 0), chunk = LLVMGetParam(body, 1), worker = LLVMGetParam(body, 2);
+  LLVMValueRef *scratch = &arguments[pointers - 1];
+  if (code->scratch_bytes > 0) *scratch = own_scratch(vec, types, context, worker, *scratch, code->scratch_bytes);
+  LLVMValueRef pieces = LLVMConstInt(types->index, (unsigned long long)code->piece_count, false);
+  LLVMValueRef next = LLVMBuildAdd(vec->builder, chunk, LLVMConstInt(types->index, 1, false), "");
+  arguments[pointers] = chunk_begin(vec, chunk, pieces, chunks);
+  arguments[pointers + 1] = chunk_begin(vec, next, pieces, chunks);
+}
+
+/* The phase that the context names, and the chunk, whoever does it. */
+static void append_phase(const VecBuilder *vec, const ParallelTypes *types, LLVMValueRef body, LLVMValueRef chunks,
+                         LLVMValueRef *arguments, unsigned pointers) {
+  LLVMValueRef context = LLVMGetParam(body, 0);
+  arguments[pointers] = load_at(vec, types->pointer, context, FURTHER_SCRATCH_SLOT * SLOT_BYTES);
+  arguments[pointers + 1] = load_at(vec, types->index, context, PHASE_SLOT * SLOT_BYTES);
+  arguments[pointers + 2] = LLVMGetParam(body, 1);
+  arguments[pointers + 3] = chunks;
+}
+
 LLVMValueRef control_parallel_body(ControlEmitter *control, const KernelCode *code, const char *name) {
   VecBuilder vec = *control->vec;
   vec.builder = LLVMCreateBuilderInContext(vec.context);
   ParallelTypes types = parallel_types(vec.context);
   LLVMValueRef body = add_internal_function(&vec, types.body, name);
-  LLVMValueRef context = LLVMGetParam(body, 0), chunk = LLVMGetParam(body, 1), worker = LLVMGetParam(body, 2);
+  LLVMValueRef context = LLVMGetParam(body, 0);
   LLVMValueRef mode = vec_flush_begin(&vec);
-  unsigned count = LLVMCountParams(code->function), pointers = count - 2;
+  bool has_phases = code->phase_count > 0;
+  unsigned count = LLVMCountParams(code->function), pointers = count - (has_phases ? KERNEL_MOST_PARAMETERS : 2);
   LLVMValueRef *arguments = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, count);
   for (unsigned i = 0; i < pointers; i++)
     arguments[i] = load_at(&vec, types.pointer, context, (FIRST_POINTER_SLOT + i) * SLOT_BYTES);
-  if (code->scratch_bytes > 0)
-    arguments[pointers - 1] = own_scratch(&vec, &types, context, worker, arguments[pointers - 1], code->scratch_bytes);
   LLVMValueRef chunks = load_at(&vec, types.index, context, CHUNK_COUNT_SLOT * SLOT_BYTES);
-  LLVMValueRef pieces = LLVMConstInt(types.index, (unsigned long long)code->piece_count, false);
-  LLVMValueRef next = LLVMBuildAdd(vec.builder, chunk, LLVMConstInt(types.index, 1, false), "");
-  arguments[pointers] = chunk_begin(&vec, chunk, pieces, chunks);
-  arguments[pointers + 1] = chunk_begin(&vec, next, pieces, chunks);
+  if (has_phases)
+    append_phase(&vec, &types, body, chunks, arguments, pointers);
+  else
+    append_pieces(&vec, &types, code, body, chunks, arguments, pointers);
   LLVMBuildCall2(vec.builder, LLVMGlobalGetValueType(code->function), code->function, arguments, count, "");
   vec_flush_end(&vec, mode);
   LLVMBuildRetVoid(vec.builder);
@@ -162,6 +183,16 @@ static LLVMValueRef context_slots(ControlEmitter *control, unsigned slots) {
   return context;
 }
 
+/* Phases after the first, each begun when the one before is done; all have as many chunks. */
+static void call_further_phases(const VecBuilder *vec, const ParallelTypes *types, int64_t phases,
+                                LLVMValueRef *start) {
+  for (int64_t phase = 1; phase < phases; phase++) {
+    LLVMValueRef number = LLVMConstInt(types->index, (unsigned long long)phase, false);
+    LLVMBuildStore(vec->builder, number, slot_pointer(vec, start[2], PHASE_SLOT * SLOT_BYTES));
+    LLVMBuildCall2(vec->builder, types->start, start_function(vec, types), start, 5, "");
+  }
+}
+
 void control_call_shared(ControlEmitter *control, const ControlKernel *kernel, LLVMValueRef *arguments,
                          unsigned count) {
   const VecBuilder *vec = control->vec;
@@ -173,16 +204,23 @@ void control_call_shared(ControlEmitter *control, const ControlKernel *kernel, L
   if (code->scratch_bytes > 0)
     LLVMBuildStore(vec->builder, control_further_scratch(control),
                    slot_pointer(vec, context, FURTHER_SCRATCH_SLOT * SLOT_BYTES));
+  if (code->phase_count > 0)
+    LLVMBuildStore(vec->builder, LLVMConstNull(types.index), slot_pointer(vec, context, PHASE_SLOT * SLOT_BYTES));
   LLVMValueRef most = LLVMConstInt(types.index, (unsigned long long)code->chunk_limit, false);
   LLVMValueRef each = LLVMConstInt(types.index, (unsigned long long)code->chunks_per_worker, false);
   LLVMValueRef start[] = {LLVMGetParam(control->function, 3), kernel->body, context, most, each};
   LLVMValueRef is_done = LLVMBuildCall2(vec->builder, types.start, start_function(vec, &types), start, 5, "");
   LLVMBasicBlockRef alone = add_block(vec, control->function), behind = add_block(vec, control->function);
-  LLVMBuildCondBr(vec->builder, is_done, behind, alone);
+  LLVMBasicBlockRef further = code->phase_count > 1 ? add_block(vec, control->function) : behind;
+  LLVMBuildCondBr(vec->builder, is_done, further, alone);
+  if (further != behind) {
+    LLVMPositionBuilderAtEnd(vec->builder, further);
+    call_further_phases(vec, &types, code->phase_count, start);
+    LLVMBuildBr(vec->builder, behind);
+  }
   LLVMPositionBuilderAtEnd(vec->builder, alone);
-  arguments[count] = LLVMConstInt(types.index, 0, false);
-  arguments[count + 1] = LLVMConstInt(types.index, (unsigned long long)code->piece_count, false);
-  LLVMBuildCall2(vec->builder, LLVMGlobalGetValueType(code->function), code->function, arguments, count + 2, "");
+  kernel_code_append_all(vec, code, arguments, &count);
+  LLVMBuildCall2(vec->builder, LLVMGlobalGetValueType(code->function), code->function, arguments, count, "");
   LLVMBuildBr(vec->builder, behind);
   LLVMPositionBuilderAtEnd(vec->builder, behind);
 }

@@ -120,8 +120,8 @@ int64_t emit_row_place(const Kernel *kernel, int buffer);
 /* What the caller of a Kernel's function has to know. */
 KernelCode emit_code(const KernelStrategy *strategy, LLVMValueRef function);
 /* The function that is a Kernel's code, without a body; attributes and parameters as KernelCode says. */
-LLVMValueRef emit_function(const VecBuilder *vec, const Kernel *kernel, const char *name, bool has_pieces,
-                           Arena *arena);
+LLVMValueRef emit_function(const VecBuilder *vec, const Kernel *kernel, const char *name,
+                           const KernelStrategy *strategy, Arena *arena);
 /* Pointers of all buffers: parameters of the function, or places at the beginning of its scratch. */
 LLVMValueRef *emit_buffer_pointers(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, Arena *arena,
                                    LLVMValueRef *out_scratch);

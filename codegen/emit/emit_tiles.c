@@ -52,7 +52,8 @@ static void call_part(const TileEmitter *emitter, int number, LLVMValueRef tile,
   const KernelPart *part = &emitter->kernel->parts[number];
   const KernelCode *code = &emitter->codes[number];
   unsigned count = 0;
-  LLVMValueRef *arguments = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, part->kernel->buffer_count + 3);
+  LLVMValueRef *arguments =
+      ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, part->kernel->buffer_count + 1 + KERNEL_MOST_PARAMETERS);
   LLVMValueRef index = store_indices(emitter, part, tile, indices);
   for (int b = 0; b < part->kernel->buffer_count; b++) {
     if (part->kernel->buffers[b].role == KERNEL_SCRATCH) continue;
@@ -60,10 +61,7 @@ static void call_part(const TileEmitter *emitter, int number, LLVMValueRef tile,
     arguments[count++] = bound == KERNEL_TILE_INDEX ? index : emitter->buffers[bound];
   }
   arguments[count++] = scratch_at(emitter, emitter->part_scratch);
-  if (code->piece_count > 1) {
-    arguments[count++] = int_constant(emitter, 0);
-    arguments[count++] = int_constant(emitter, code->piece_count);
-  }
+  kernel_code_append_all(emitter->vec, code, arguments, &count);
   LLVMBuildCall2(emitter->vec->builder, LLVMGlobalGetValueType(code->function), code->function, arguments, count, "");
 }
 
@@ -80,7 +78,7 @@ Status emit_tiles(const VecBuilder *vec, const Kernel *kernel, const KernelStrat
   int64_t tiles = kernel->dim_count == 0 ? 1 : kernel->dims[0].extent;
   bool has_pieces = strategy->piece_count > 1;
   emitter.codes = codes;
-  emitter.function = emit_function(vec, kernel, name, has_pieces, arena);
+  emitter.function = emit_function(vec, kernel, name, strategy, arena);
   LLVMPositionBuilderAtEnd(vec->builder, LLVMAppendBasicBlockInContext(vec->context, emitter.function, ""));
   emitter.buffers = emit_buffer_pointers(vec, kernel, emitter.function, arena, &emitter.scratch);
   emitter.part_scratch = strategy->row_bytes + strategy->index_bytes;

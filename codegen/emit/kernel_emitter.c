@@ -41,13 +41,34 @@ KernelCode emit_code(const KernelStrategy *strategy, LLVMValueRef function) {
                       .scratch_bytes = strategy->scratch_bytes,
                       .piece_count = strategy->piece_count,
                       .chunk_limit = strategy->chunk_limit,
-                      .chunks_per_worker = strategy->chunks_per_worker};
+                      .chunks_per_worker = strategy->chunks_per_worker,
+                      .phase_count = strategy->phase_count};
 }
 
-LLVMValueRef emit_function(const VecBuilder *vec, const Kernel *kernel, const char *name, bool has_pieces,
-                           Arena *arena) {
+KernelParameters kernel_code_parameters(int64_t piece_count, int64_t phase_count) {
+  if (phase_count > 0) return KERNEL_PARAMETERS_PHASE;
+  return piece_count > 1 ? KERNEL_PARAMETERS_PIECES : KERNEL_PARAMETERS_NONE;
+}
+
+void kernel_code_append_all(const VecBuilder *vec, const KernelCode *code, LLVMValueRef *arguments, unsigned *count) {
+  LLVMValueRef none = ir_index(vec->context, 0);
+  KernelParameters parameters = kernel_code_parameters(code->piece_count, code->phase_count);
+  if (parameters == KERNEL_PARAMETERS_PIECES) {
+    arguments[(*count)++] = none;
+    arguments[(*count)++] = ir_index(vec->context, code->piece_count);
+  } else if (parameters == KERNEL_PARAMETERS_PHASE) {
+    arguments[(*count)++] = LLVMConstNull(LLVMPointerTypeInContext(vec->context, 0));
+    for (int i = 0; i < 3; i++) arguments[(*count)++] = none;
+  }
+}
+
+LLVMValueRef emit_function(const VecBuilder *vec, const Kernel *kernel, const char *name,
+                           const KernelStrategy *strategy, Arena *arena) {
+  static const unsigned counts[] = {[KERNEL_PARAMETERS_PIECES] = 2, [KERNEL_PARAMETERS_PHASE] = KERNEL_MOST_PARAMETERS};
   LLVMTypeRef pointer = LLVMPointerTypeInContext(vec->context, 0), index = LLVMInt64TypeInContext(vec->context);
-  unsigned pointers = (unsigned)bound_buffer_count(kernel) + 1, count = pointers + (has_pieces ? 2 : 0);
+  KernelParameters more = kernel_code_parameters(strategy->piece_count, strategy->phase_count);
+  unsigned pointers = (unsigned)bound_buffer_count(kernel) + 1, count = pointers + counts[more];
+  if (more == KERNEL_PARAMETERS_PHASE) pointers++;
   LLVMTypeRef *parameters = ARENA_NEW_ARRAY(arena, LLVMTypeRef, count);
   for (unsigned i = 0; i < count; i++) parameters[i] = i < pointers ? pointer : index;
   LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(vec->context), parameters, count, false);
@@ -147,18 +168,28 @@ Status kernel_emit_inline(const VecBuilder *vec, const Kernel *kernel, const Ker
   return STATUS_OK;
 }
 
+static void emit_sort(const KernelEmitter *emitter, const KernelStrategy *strategy) {
+  SortShare share;
+  if (strategy->phase_count > 0) {
+    LLVMValueRef *const places[] = {&share.further, &share.phase, &share.chunk, &share.chunks};
+    unsigned first = LLVMCountParams(emitter->function) - KERNEL_MOST_PARAMETERS;
+    for (unsigned i = 0; i < KERNEL_MOST_PARAMETERS; i++) *places[i] = LLVMGetParam(emitter->function, first + i);
+  }
+  sort_emit(emitter->point.vec, emitter->kernel, emitter->function, emitter->point.buffers, emitter->scratch,
+            emitter->pieces, &share);
+}
+
 Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const KernelStrategy *strategy, const char *name,
                    DiagSink *diag, KernelCode *out_code) {
   if (strategy->form == KERNEL_FORM_TILES) return emit_tiles(vec, kernel, strategy, name, diag, out_code);
   RETURN_IF_ERROR(check_supported(kernel, diag));
   Arena *arena = arena_create();
-  bool has_pieces = strategy->piece_count > 1;
-  LLVMValueRef function = emit_function(vec, kernel, name, has_pieces, arena), scratch;
+  LLVMValueRef function = emit_function(vec, kernel, name, strategy, arena), scratch;
   LLVMPositionBuilderAtEnd(vec->builder, LLVMAppendBasicBlockInContext(vec->context, function, ""));
   LLVMValueRef *buffers = emit_buffer_pointers(vec, kernel, function, arena, &scratch);
   KernelEmitter emitter = loop_emitter(vec, kernel, strategy, function, buffers, arena);
   emitter.scratch = scratch;
-  if (has_pieces) {
+  if (strategy->piece_count > 1) {
     unsigned first = LLVMCountParams(function) - 2;
     emitter.pieces = (IndexRange){LLVMGetParam(function, first), LLVMGetParam(function, first + 1)};
   }
@@ -166,7 +197,7 @@ Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const KernelStra
     contraction_emit(vec, kernel, strategy->contraction, function, buffers, scratch, emitter.pieces.begin,
                      emitter.pieces.end);
   } else if (strategy->form == KERNEL_FORM_SORT) {
-    sort_emit(vec, kernel, function, buffers, scratch, emitter.pieces.begin, emitter.pieces.end);
+    emit_sort(&emitter, strategy);
   } else {
     emit_loops(&emitter, strategy);
   }
@@ -180,7 +211,7 @@ Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const KernelStra
 void kernel_declare(const VecBuilder *vec, const Kernel *kernel, const KernelStrategy *strategy, const char *name,
                     KernelCode *out_code) {
   Arena *arena = arena_create();
-  LLVMValueRef function = emit_function(vec, kernel, name, strategy->piece_count > 1, arena);
+  LLVMValueRef function = emit_function(vec, kernel, name, strategy, arena);
   LLVMSetLinkage(function, LLVMExternalLinkage);
   LLVMSetVisibility(function, LLVMHiddenVisibility);
   *out_code = emit_code(strategy, function);

@@ -81,9 +81,13 @@ static const PieceSplit uncut = {.piece_count = 1, .dim = -1};
 
 static void choose_sort(const Kernel *kernel, KernelStrategy *strategy) {
   strategy->form = KERNEL_FORM_SORT;
-  int64_t most, pieces = sort_piece_count(kernel, &most);
-  set_pieces(strategy, pieces, most, SORT_CHUNKS_PER_WORKER);
-  strategy->scratch_bytes = sort_scratch_bytes(kernel);
+  SortNeeds needs = sort_needs(kernel);
+  set_pieces(strategy, needs.piece_count, needs.chunk_limit, SORT_CHUNKS_PER_WORKER);
+  strategy->scratch_bytes = needs.scratch_bytes;
+  if (needs.phase_count == 0) return;
+  strategy->phase_count = needs.phase_count;
+  strategy->chunk_bytes = needs.chunk_bytes;
+  strategy->chunks_per_worker = 1; /* chunks have scratch by their numbers, as workers have */
 }
 
 static void choose_contraction(const Kernel *kernel, const VecTarget *target, KernelStrategy *strategy) {
@@ -152,5 +156,6 @@ void kernel_strategy_choose(const Kernel *kernel, const VecTarget *target, Contr
 }
 
 KernelScratch kernel_strategy_scratch(const KernelStrategy *strategy) {
-  return (KernelScratch){strategy->scratch_bytes, strategy->chunk_limit > 1 ? strategy->scratch_bytes : 0};
+  int64_t further = strategy->phase_count > 0 ? strategy->chunk_bytes : strategy->scratch_bytes;
+  return (KernelScratch){strategy->scratch_bytes, strategy->chunk_limit > 1 ? further : 0};
 }

@@ -91,6 +91,8 @@ typedef struct KernelStrategy {
                            nowhere */
   int64_t piece_count, chunk_limit; /* as in KernelCode */
   int64_t chunks_per_worker;
+  int64_t phase_count;   /* as in KernelCode */
+  int64_t chunk_bytes;   /* of phases: scratch of each chunk after the first */
   int64_t row_bytes;     /* of the scratch: the Kernel's buffers of role SCRATCH, which stand first */
   int64_t index_bytes;   /* of tiles: the coordinates of a tile, which follow; then the parts' scratch */
   int64_t scratch_bytes; /* all of it, a multiple of KERNEL_SCRATCH_ALIGNMENT */
@@ -108,7 +110,7 @@ void kernel_strategy_choose(const Kernel *kernel, const VecTarget *target, Contr
 /* What code made by |strategy| needs beside the Kernel's buffers while it runs. */
 typedef struct KernelScratch {
   int64_t bytes;
-  int64_t bytes_per_worker; /* again, for each further thread; 0: one thread does it all */
+  int64_t bytes_per_worker; /* for each further thread; 0: one thread does it all, or there is nothing of its own */
 } KernelScratch;
 KernelScratch kernel_strategy_scratch(const KernelStrategy *strategy);
 

@@ -47,14 +47,12 @@ LLVMValueRef oncore_add_function(PlanEmitter *emitter, const char *name, OncoreD
 
 void oncore_call_tile(PlanEmitter *emitter, const Kernel *kernel, const TileCode *code, LLVMValueRef *pointers,
                       LLVMValueRef scratch) {
-  LLVMValueRef *arguments = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, kernel->buffer_count + 3);
+  LLVMValueRef *arguments =
+      ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, kernel->buffer_count + 1 + KERNEL_MOST_PARAMETERS);
   unsigned count = 0;
   for (int32_t b = 0; b < kernel->buffer_count; b++) arguments[count++] = pointers[b];
   arguments[count++] = scratch;
-  if (code->code.chunk_limit > 1) {
-    arguments[count++] = oncore_word(emitter, 0);
-    arguments[count++] = oncore_word(emitter, code->code.piece_count);
-  }
+  kernel_code_append_all(&emitter->vec, &code->code, arguments, &count);
   LLVMValueRef function = code->code.function;
   LLVMBuildCall2(emitter->vec.builder, LLVMGlobalGetValueType(function), function, arguments, count, "");
 }

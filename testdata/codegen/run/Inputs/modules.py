@@ -105,15 +105,17 @@ class Module:
         lines = "\n".join(self.lines)
         return f"HloModule {self.name}\n{self.functions}\nENTRY main {{\n{lines}\n  ROOT all = ({shapes}) tuple({names})\n}}\n"
 
-    def run(self):
+    def run(self, threads=(None,)):
+        """|threads|: numbers of them, each tried."""
         xlac, folder = sys.argv[1], pathlib.Path(sys.argv[2])
         folder.mkdir(parents=True, exist_ok=True)
         module, given, wanted = (folder / f"{self.name}{end}" for end in (".hlo", ".in.npz", ".out.npz"))
         module.write_text(self.text())
         write_npz(given, "p", self.parameters)
         write_npz(wanted, "r", [result[1:] for result in self.results])
-        for options in processors():
-            command = [xlac, "run", *options, f"--inputs={given}", f"--expect={wanted}", "--rtol=0", "--atol=0", str(module)]
+        for options, count in itertools.product(processors(), threads):
+            shared = [] if count is None else [f"--num-threads={count}"]
+            command = [xlac, "run", *options, *shared, f"--inputs={given}", f"--expect={wanted}", "--rtol=0", "--atol=0", str(module)]
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
             if done.returncode != 0:
                 print(" ".join(command))

@@ -1,6 +1,8 @@
-"""sort against Python's: with keys and without, short lines and long, one array and several, any dimension."""
+"""sort against Python's: with keys and without, short lines and long, one array and several, any dimension; and lines so
+long that threads share them."""
 
 import math
+import sys
 
 from modules import Module, shape_text
 from sort_orders import GREATER, LESS, LOW, PARITY, SWAPPED, TOTAL, comparator, line_orders, numbers
@@ -17,6 +19,15 @@ CASES = [
     (["s32", "s32"], [1000], 0, PARITY), (["s32"], [2, 3, 5], 1, PARITY), (["f32", "s32"], [200], 0, LESS),
 ]
 
+# Numbers of 16 bits take two passes, of 8 bits one; FEW have a digit in common.
+SHARED = [
+    (["f32"], [70000], 0, TOTAL), (["s32", "s16"], [33000], 0, GREATER), (["u16", "f32"], [40001], 0, LESS), (["pred", "s32"], [33000], 0, LESS),
+    (["s64"], [2, 32768], 1, LESS), (["f32"], [33000, 3], 0, TOTAL), (["u8"], [40000], 0, SWAPPED), (["u64", "s32"], [34000], 0, GREATER),
+    (["s32"], [50000], 0, LOW), (["s32", "s32"], [66000], 0, PARITY), (["f32", "s32"], [2, 33000], 1, LESS),
+]
+is_shared = sys.argv[3:] == ["shared"]
+CASES = SHARED if is_shared else CASES
+
 module = Module("sorts", "".join(comparator(f"before{number}", kinds, text)
                                  for number, (kinds, _, _, (text, _)) in enumerate(CASES)))
 for number, (kinds, shape, dimension, (text, before)) in enumerate(CASES):
@@ -32,4 +43,4 @@ for number, (kinds, shape, dimension, (text, before)) in enumerate(CASES):
         results = [module.op(kind, shape, f"get-tuple-element({whole}), index={i}") for i, kind in enumerate(kinds)]
     for kind, result, values in zip(kinds, results, arrays):
         module.result(result, kind, shape, [values[i] for i in order])
-module.run()
+module.run(threads=(1, 2, 3, 7) if is_shared else (None,))
