@@ -440,7 +440,7 @@ Status module_runs_find(Arena *arena, const HloModule *module, const BufferAssig
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloComputation *computation = module->computations.data[c];
     if (times[computation->id] <= 0) continue;
-    run_touches_find(arena, computation, assignment, kernels, &model, &finder.touches);
+    run_touches_find(arena, computation, assignment, kernels, &model, false, &finder.touches);
     RETURN_IF_ERROR(find_runs(&finder, times[computation->id]));
   }
   out_runs->launch_count = finder.launches.count;

@@ -16,7 +16,7 @@ static void find_moved(MovesMaker *maker) {
   maker->moved = ARENA_NEW_ARRAY(maker->arena, const LoopResident *, maker->loop->count);
   for (int32_t r = 0; r < maker->loop->count; r++) {
     const LoopResident *resident = &maker->loop->residents[r];
-    if (!maker->is_after || resident->is_changed) maker->moved[maker->count++] = resident;
+    if (maker->is_after ? resident->is_stored : resident->is_loaded) maker->moved[maker->count++] = resident;
   }
 }
 

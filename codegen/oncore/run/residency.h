@@ -3,9 +3,10 @@
  * A *run* is a sequence of Kernels of one computation without anything else between them that touches arrays.  Within a
  * run bytes of memory (a slice of an allocation) may have a stand-in in the Buffer, from the Kernel that makes or first
  * reads them to the last one that reads them: what Kernels make then goes to memory only where somebody else reads it,
- * and what they read comes from there once.  The body of a loop that is one run may have such residents all through its
- * iterations: what the loop only reads, and what one iteration hands on to the next.  They are loaded before the loop,
- * and stored after it if it changes them.
+ * and what they read comes from there once.  A loop whose condition is the scalar unit's alone is a part of the run
+ * around it: what it only reads, and what one iteration hands on to the next, may be resident all through its
+ * iterations, and from a Kernel or loop before it to one after it.  What is not there yet is loaded before the loop;
+ * what somebody else reads is stored after it.
  *
  * Chosen greedily, the most cycles saved per byte first, as long as the tiles of all Kernels meanwhile find room;
  * placed as buffers of one more memory (base/packing); kept where the plans then take fewer cycles.  Tiles of Kernels
@@ -32,13 +33,14 @@ typedef struct ResidentUse {
   PlanInterface interface;
 } ResidentUse;
 
-/* A leaf of a loop's state that is resident in its body. */
+/* A leaf of a loop's state that is resident in its body and moved around it. */
 typedef struct LoopResident {
   int node;
   int64_t begin;      /* in the Buffer */
   PrimitiveType type; /* of its elements; of complex ones, of their parts, as in Kernels */
   int64_t elements;   /* so many of |type| */
-  bool is_changed;    /* by the body: it is stored after the loop */
+  bool is_loaded;     /* before the loop */
+  bool is_stored;     /* after it */
 } LoopResident;
 
 typedef struct ResidentLoop {

@@ -8,8 +8,11 @@
 typedef struct TouchWalk {
   Arena *arena;
   const BufferAssignment *assignment;
+  const KernelTable *kernels;
   const ResidencyModel *model;
   RunTouches *touches;
+  bool opens_loops;
+  int32_t loop; /* the innermost opened one at hand, -1: none */
 } TouchWalk;
 
 bool run_touches_meet(const RunTouch *a, const RunTouch *b) {
@@ -44,7 +47,7 @@ static void add_buffer(const TouchWalk *walk, const HloInstruction *instruction,
 }
 
 static void add_kernel(const TouchWalk *walk, const HloInstruction *instruction, const KernelUse *use) {
-  array_push(&walk->touches->events, walk->arena, ((RunEvent){instruction, use, false}));
+  array_push(&walk->touches->events, walk->arena, ((RunEvent){instruction, use, false, walk->loop}));
   for (int writes = 0; writes < 2; writes++) {
     for (int32_t b = 0; b < use->kernel->buffer_count; b++) {
       KernelBufferRole role = use->kernel->buffers[b].role;
@@ -69,7 +72,8 @@ static bool is_rank_0(const HloInstruction *instruction) {
 
 /* Of what has no Kernels and is more than a name for what is there. */
 static void add_other(const TouchWalk *walk, const HloInstruction *instruction) {
-  array_push(&walk->touches->events, walk->arena, ((RunEvent){instruction, NULL, !is_rank_0(instruction)}));
+  RunEvent event = {.instruction = instruction, .ends_run = !is_rank_0(instruction), .loop = walk->loop};
+  array_push(&walk->touches->events, walk->arena, event);
   for (int32_t i = 0; i < instruction->operand_count; i++) add_leaves(walk, instruction->operands[i], false);
   add_leaves(walk, instruction, true);
 }
@@ -78,6 +82,50 @@ static bool does_nothing(const HloInstruction *instruction) {
   EmitFamily family = emit_family(instruction->opcode);
   bool is_name = family == EMIT_parameter || family == EMIT_constant || family == EMIT_tuple || family == EMIT_forward;
   return is_name || hlo_is_view(instruction);
+}
+
+/* --- loops --- */
+
+static bool has_kernels(const KernelTable *kernels, const HloInstruction *instruction) {
+  const KernelUses *row = kernel_table_find(kernels, instruction);
+  return row != NULL && row->count > 0;
+}
+
+bool run_touches_may_open(const KernelTable *kernels, const HloInstruction *loop) {
+  if (loop->opcode != HLO_WHILE) return false;
+  const HloComputation *condition = hlo_instruction_computation(loop, HLO_ATTR_CONDITION);
+  for (int64_t i = 0; i < condition->instructions.count; i++) {
+    const HloInstruction *instruction = condition->instructions.data[i];
+    if (does_nothing(instruction)) continue;
+    if (has_kernels(kernels, instruction) || !is_rank_0(instruction)) return false;
+  }
+  return true;
+}
+
+static void add_computation(TouchWalk *walk, const HloComputation *computation);
+
+static void open_loop(TouchWalk *walk, const HloInstruction *loop) {
+  int32_t outer = walk->loop, number = (int32_t)walk->touches->loops.count;
+  RunLoop opened = {.loop = loop, .outer = outer, .first = (int32_t)walk->touches->events.count};
+  array_push(&walk->touches->loops, walk->arena, opened);
+  walk->loop = number;
+  add_computation(walk, hlo_instruction_computation(loop, HLO_ATTR_BODY));
+  walk->loop = outer;
+  walk->touches->loops.data[number].end = (int32_t)walk->touches->events.count;
+}
+
+static void add_computation(TouchWalk *walk, const HloComputation *computation) {
+  for (int64_t i = 0; i < computation->instructions.count; i++) {
+    const HloInstruction *instruction = computation->instructions.data[i];
+    const KernelUses *row = kernel_table_find(walk->kernels, instruction);
+    if (does_nothing(instruction)) continue;
+    if (walk->opens_loops && run_touches_may_open(walk->kernels, instruction)) {
+      open_loop(walk, instruction);
+      continue;
+    }
+    if (row == NULL || row->count == 0) add_other(walk, instruction);
+    for (int32_t k = 0; row != NULL && k < row->count; k++) add_kernel(walk, instruction, &row->uses[k]);
+  }
 }
 
 /* --- what finds them --- */
@@ -101,28 +149,27 @@ static void number_slices(Arena *arena, RunTouches *touches) {
 }
 
 static void number_events(Arena *arena, RunTouches *touches) {
+  int_map_init(&touches->event_of, arena);
   int64_t count = touches->events.count;
   int32_t *begins = ARENA_NEW_ARRAY(arena, int32_t, count + 1), *ends = ARENA_NEW_ARRAY(arena, int32_t, count + 1);
   for (int64_t t = 0; t < touches->touches.count; t++) begins[touches->touches.data[t].event + 1]++;
   for (int64_t e = 0; e < count; e++) {
     begins[e + 1] += begins[e];
     ends[e + 1] = ends[e] + touches->events.data[e].ends_run;
+    const HloInstruction *instruction = touches->events.data[e].instruction;
+    bool is_first = e == 0 || touches->events.data[e - 1].instruction != instruction;
+    if (is_first) int_map_set(&touches->event_of, (uintptr_t)instruction, e);
   }
   touches->begins = begins;
   touches->ends = ends;
 }
 
 void run_touches_find(Arena *arena, const HloComputation *computation, const BufferAssignment *assignment,
-                      const KernelTable *kernels, const ResidencyModel *model, RunTouches *out_touches) {
-  TouchWalk walk = {arena, assignment, model, out_touches};
+                      const KernelTable *kernels, const ResidencyModel *model, bool opens_loops,
+                      RunTouches *out_touches) {
+  TouchWalk walk = {arena, assignment, kernels, model, out_touches, opens_loops, -1};
   *out_touches = (RunTouches){.computation = computation};
-  for (int64_t i = 0; i < computation->instructions.count; i++) {
-    const HloInstruction *instruction = computation->instructions.data[i];
-    const KernelUses *row = kernel_table_find(kernels, instruction);
-    if (does_nothing(instruction)) continue;
-    if (row == NULL || row->count == 0) add_other(&walk, instruction);
-    for (int32_t k = 0; row != NULL && k < row->count; k++) add_kernel(&walk, instruction, &row->uses[k]);
-  }
+  add_computation(&walk, computation);
   number_slices(arena, out_touches);
   number_events(arena, out_touches);
 }

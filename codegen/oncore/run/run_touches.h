@@ -1,7 +1,10 @@
-/* RunTouches: which bytes of memory the Kernels of a computation touch, in order, and where a run ends. */
+/* RunTouches: which bytes of memory the Kernels of a computation touch, in order, and where a run ends.
+ *
+ * Loops may be opened: then the events of a body stand where its loop does, once. */
 #ifndef XLAC_CODEGEN_ONCORE_RUN_RUN_TOUCHES_H
 #define XLAC_CODEGEN_ONCORE_RUN_RUN_TOUCHES_H
 
+#include "base/hash_map.h"
 #include "codegen/oncore/run/residency.h"
 
 /* A Kernel, or an instruction that is none and touches arrays. */
@@ -9,7 +12,15 @@ typedef struct RunEvent {
   const HloInstruction *instruction;
   const KernelUse *use; /* NULL: no Kernel */
   bool ends_run;        /* no Kernel, and more than the scalar unit's work: a loop, a branch, a call */
+  int32_t loop;         /* the innermost opened one that it is in, -1: none */
 } RunEvent;
+
+/* An opened loop: its condition is the scalar unit's alone. */
+typedef struct RunLoop {
+  const HloInstruction *loop;
+  int32_t outer;      /* the opened one that it is in, -1: none */
+  int32_t first, end; /* events of its body: [first, end), which may be none */
+} RunLoop;
 
 typedef struct RunTouch {
   int32_t event, buffer;        /* of the Kernel; -1: of no Kernel */
@@ -26,14 +37,20 @@ typedef struct RunTouches {
   const HloComputation *computation;
   ARRAY(RunEvent) events;
   ARRAY(RunTouch) touches; /* by event, what it reads first */
+  ARRAY(RunLoop) loops;    /* an outer one before those in it, else by time */
+  IntMap event_of;         /* instruction → its first event; the others follow */
   const int32_t *begins;   /* by event, and after the last: its first touch */
   const int32_t *ends;     /* by event, and after the last: how many before it end a run */
   int32_t slice_count;
 } RunTouches;
 
-/* In |arena|. */
+/* Whether |loop| can be opened. */
+bool run_touches_may_open(const KernelTable *kernels, const HloInstruction *loop);
+
+/* |opens_loops|: those that can be; others end a run.  In |arena|. */
 void run_touches_find(Arena *arena, const HloComputation *computation, const BufferAssignment *assignment,
-                      const KernelTable *kernels, const ResidencyModel *model, RunTouches *out_touches);
+                      const KernelTable *kernels, const ResidencyModel *model, bool opens_loops,
+                      RunTouches *out_touches);
 
 /* Whether the two have bytes in common. */
 bool run_touches_meet(const RunTouch *a, const RunTouch *b);
