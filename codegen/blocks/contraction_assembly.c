@@ -140,12 +140,20 @@ static void emit_steps(const MicroAssembly *micro) {
   int shift = micro->element_bytes == 8 ? 3 : 2;
   sb_printf(micro->out, "shlq $$%d, %%r8\n", shift);
   if (lines > 0) sb_printf(micro->out, "shlq $$%d, %%r11\n", shift);
+  int64_t gap = contraction_strip_gap(micro->blocking);
+  long long run = micro->blocking->strip_run;
+  if (gap > 0) sb_printf(micro->out, "4:\nmovl $$%lld, %%eax\n", run);
   add_line(micro, ".p2align 4, 0x90\n2:");
   for (int i = 0; i < lines; i++) sb_printf(micro->out, "prefetcht1 %d(%%r10)\n", i * LINE_BYTES);
   if (lines > 0) add_line(micro, "addq %r11, %r10");
   emit_step(micro);
   sb_printf(micro->out, "addq $$%d, %%rdi\n", micro->element_bytes);
-  add_line(micro, "addq %r8, %rsi\ndecq %rcx\njne 2b\n3:");
+  if (gap == 0) {
+    add_line(micro, "addq %r8, %rsi\ndecq %rcx\njne 2b\n3:");
+    return;
+  }
+  sb_printf(micro->out, "addq %%r8, %%rsi\ndecl %%eax\njne 2b\naddq $$%lld, %%rdi\nsubq $$%lld, %%rcx\njg 4b\n3:\n",
+            (long long)gap * micro->element_bytes, run);
 }
 
 /* Takes away the sums that follow the panel, one for each column. */

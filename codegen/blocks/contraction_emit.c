@@ -54,7 +54,7 @@ static TileRows tile_rows(ContractionEmitter *emitter, const BlockPosition *posi
   TileRows rows = {.begin = ir_index_add(vec->builder, position->row_begin, in_block)};
   if (!blocking->lhs_in_place) {
     rows.lhs = block_element(vec, blocking->type, emitter->lhs_pack,
-                             ir_index_multiply(vec->builder, in_block, blocking->row_stride));
+                             ir_index_multiply(vec->builder, tile_index, blocking->lhs_slot));
     return rows;
   }
   LLVMValueRef first = rows.begin;

@@ -56,6 +56,7 @@ struct ContractionBlocking {
   int chunk_dim;
   int64_t chunk_size, chunk_count_of_dim, inside_chunk, block_depth, block_count;
   int64_t row_stride;    /* of the lhs, packed or in place */
+  int64_t lhs_slot;      /* elements of a packed tile of the lhs */
   int64_t packed_stride; /* from row to row of the packed panel */
 
   /* Rows: tiles of |tile_rows|, blocks of tiles. */
@@ -72,7 +73,12 @@ struct ContractionBlocking {
                          rather than reaching beyond it */
   bool rhs_may_stay;  /* they could be, which takes less scratch and more time; the sizes say whether they are */
   bool rhs_kept;      /* all panels are packed before the first tile, |rhs_slot| bytes each */
-  bool lhs_in_place;  /* rows are read where they are; the last tile begins early rather than reaching beyond them */
+  /* Rows of a tile that overlap, as neighbouring patches of an image do, are packed as strips: the last |strip_dims| of
+   * the depth are one run of |strip_run| elements, from the next row's on |row_stride| further, and the outermost of
+   * these dims goes on for |strip_longer| indices, as far as the last row's.  |strip_dims| 0: rows are packed apart. */
+  int strip_dims;
+  int64_t strip_longer, strip_run, strip_length;
+  bool lhs_in_place; /* rows are read where they are; the last tile begins early rather than reaching beyond them */
   /* Read in place, a rhs converted from another type stays in that: |rhs| is then what is converted, and the
    * micro-kernel converts it.  Elsewhere |type|. */
   PrimitiveType rhs_type;
@@ -161,6 +167,9 @@ int64_t contraction_lhs_stride(const Kernel *kernel, const ContractionBlocking *
 /* Whether |rows| so far apart push each other out of the first-level cache, so that they are packed. */
 bool contraction_rows_meet(int rows, int64_t stride_bytes);
 
+/* Whether the rows of a tile are packed as strips, in blocks of the depth that are known (contraction_strips.c). */
+void contraction_choose_strips(const Kernel *kernel, ContractionBlocking *blocking);
+
 /* Chooses how much is packed at a time, and lays out the scratch, of a blocking that is complete but for that; false
  * where even the least needs more than there may be (contraction_sizes.c). */
 bool contraction_choose_sizes(const Kernel *kernel, ContractionScratch limit, ContractionBlocking *blocking);
@@ -200,6 +209,8 @@ void contraction_emit_skinny(ContractionEmitter *emitter);
 typedef struct DepthBlock {
   LLVMValueRef chunk_begin, chunk_count; /* indices of the chunk dim */
   LLVMValueRef depth;                    /* elements */
+  int longer_dim;                        /* the number of a dim of the depth that goes on for */
+  int64_t longer_by;                     /* so many indices, which belong to later rows of a strip */
 } DepthBlock;
 
 /* Packs rows [row_begin, row_begin + row_count) of the block, rows beyond the last repeating it, into |lhs_pack|. */
@@ -243,6 +254,10 @@ typedef struct MicroCall {
   LLVMValueRef lhs, rhs, tile, tile_stride, depth, rhs_stride, adds, ahead;
   int64_t ahead_stride;
 } MicroCall;
+
+/* Elements that the lhs moves on by after each run of |strip_run|, besides those of the run, where a block of the depth
+ * has several strips; else 0. */
+int64_t contraction_strip_gap(const ContractionBlocking *blocking);
 
 /* How many lines of each row ahead it asks for. */
 int contraction_lines_ahead(const ContractionBlocking *blocking);

@@ -49,9 +49,12 @@ static bool continues(const ContractionBlocking *blocking) {
 
 static void micro_name(const ContractionBlocking *blocking, char *out, size_t size) {
   static const char *const groups[] = {[2] = ".pairs", [4] = ".quads"};
-  snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d.%d%s%s%s%s%s", type_text(blocking->type),
+  char strips[48] = "";
+  int64_t gap = contraction_strip_gap(blocking);
+  if (gap > 0) snprintf(strips, sizeof strips, ".strips%lld+%lld", (long long)blocking->strip_run, (long long)gap);
+  snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d.%d%s%s%s%s%s%s", type_text(blocking->type),
            type_text(blocking->rhs_type), blocking->tile_rows, blocking->panel_vectors, blocking->lanes,
-           (int)blocking->row_stride, contraction_lines_ahead(blocking), continues(blocking) ? ".on" : "",
+           (int)blocking->row_stride, contraction_lines_ahead(blocking), strips, continues(blocking) ? ".on" : "",
            blocking->common_guard_count > 0 ? ".perhaps" : "", blocking->sums_in_result ? ".apart" : "",
            blocking->group > 1 ? groups[blocking->group] : "",
            blocking->lhs_shifted    ? ".shifted"
@@ -127,6 +130,15 @@ static LLVMValueRef multiply_add(const MicroEmitter *micro, LLVMValueRef row, LL
   return vec_dot_add(micro->vec, blocking->dot, row, column, sum, blocking->lanes);
 }
 
+/* Where index |depth| of the lhs's first row lies. */
+static LLVMValueRef packed_place(const MicroEmitter *micro, LLVMValueRef depth) {
+  const VecBuilder *vec = micro->vec;
+  int64_t gap = contraction_strip_gap(micro->blocking);
+  if (gap == 0) return depth;
+  LLVMValueRef strip = LLVMBuildUDiv(vec->builder, depth, block_int(vec, micro->blocking->strip_run), "");
+  return LLVMBuildAdd(vec->builder, depth, LLVMBuildMul(vec->builder, strip, block_int(vec, gap), ""), "");
+}
+
 /* sums += lhs column at |depth| × rhs row at |rhs|. */
 static void step(const MicroEmitter *micro, LLVMValueRef depth, LLVMValueRef rhs, LLVMValueRef *sums) {
   const VecBuilder *vec = micro->vec;
@@ -138,7 +150,7 @@ static void step(const MicroEmitter *micro, LLVMValueRef depth, LLVMValueRef rhs
     VecOp convert = {HLO_CONVERT, blocking->type, blocking->rhs_type, {0, 0}};
     if (blocking->rhs_type != blocking->type) columns[j] = vec_apply(vec, &convert, &columns[j], blocking->lanes);
   }
-  LLVMValueRef lhs = block_element(vec, blocking->type, micro->arguments[ARG_LHS], depth);
+  LLVMValueRef lhs = block_element(vec, blocking->type, micro->arguments[ARG_LHS], packed_place(micro, depth));
   for (int i = 0; i < blocking->tile_rows; i++) {
     LLVMValueRef pointer = block_element(vec, blocking->type, lhs, block_int(vec, i * blocking->row_stride));
     LLVMValueRef row = vec_splat(vec, vec_load(vec, blocking->type, pointer, NULL, 1), blocking->lanes);
@@ -216,7 +228,7 @@ static void emit_assembly(const MicroEmitter *micro, const char *text) {
 }
 
 static LLVMValueRef micro_function(const VecBuilder *vec, const ContractionBlocking *blocking) {
-  char name[96];
+  char name[144];
   micro_name(blocking, name, sizeof name);
   LLVMValueRef function = LLVMGetNamedFunction(vec->module, name);
   if (function != NULL) return function;

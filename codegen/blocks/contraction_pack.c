@@ -24,6 +24,17 @@ static int merged_depth(const ContractionEmitter *emitter, const ValueSet *set) 
   return merged < limit ? merged : limit;
 }
 
+/* How many indices of dim |i| of the depth, which is not outside of the chunk, there are in the block. */
+static LLVMValueRef depth_count(const ContractionEmitter *emitter, const DepthBlock *block, int i) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  LLVMValueRef count =
+      i == blocking->chunk_dim ? block->chunk_count : block_int(vec, extent_of(emitter, blocking->depth.dims[i]));
+  return i == block->longer_dim && block->longer_by > 0
+             ? ir_index_add(vec->builder, count, block_int(vec, block->longer_by))
+             : count;
+}
+
 /* One more loop, over dim |i| of the depth. */
 static void depth_nest_add(DepthNest *nest, const DepthBlock *block, int i) {
   ContractionEmitter *emitter = nest->emitter;
@@ -31,8 +42,9 @@ static void depth_nest_add(DepthNest *nest, const DepthBlock *block, int i) {
   const DimList *depth = &emitter->blocking->depth;
   bool is_chunk = i == emitter->blocking->chunk_dim;
   int64_t inside = 1;
-  for (int j = i + 1; j < depth->count; j++) inside *= extent_of(emitter, depth->dims[j]);
-  LLVMValueRef count = is_chunk ? block->chunk_count : block_int(vec, extent_of(emitter, depth->dims[i]));
+  for (int j = i + 1; j < depth->count; j++)
+    inside *= extent_of(emitter, depth->dims[j]) + (j == block->longer_dim ? block->longer_by : 0);
+  LLVMValueRef count = depth_count(emitter, block, i);
   PointLoop *loop = &nest->loops[nest->loop_count++];
   *loop = point_loop_begin(&emitter->point, ir_range_below(count), 1);
   nest->offset = ir_index_add(vec->builder, nest->offset, ir_index_multiply(vec->builder, loop->index, inside));
@@ -55,16 +67,15 @@ static void depth_run(ContractionEmitter *emitter, const DepthBlock *block, int 
                       LLVMValueRef *out_count) {
   const VecBuilder *vec = emitter->vec;
   const DimList *depth = &emitter->blocking->depth;
-  int64_t size = 1;
-  for (int i = depth->count - merged; i < depth->count; i++) {
-    if (i > emitter->blocking->chunk_dim) size *= extent_of(emitter, depth->dims[i]);
+  int outer = depth->count - merged;
+  int64_t inner = 1;
+  for (int i = outer; i < depth->count; i++) {
+    if (i > outer) inner *= extent_of(emitter, depth->dims[i]);
     emitter->point.dims[depth->dims[i]] = block_int(vec, 0);
   }
   *out_first = block_int(vec, 0);
-  *out_count = block_int(vec, size);
-  if (depth->count - merged != emitter->blocking->chunk_dim) return;
-  *out_first = ir_index_multiply(vec->builder, block->chunk_begin, size);
-  *out_count = ir_index_multiply(vec->builder, block->chunk_count, size);
+  *out_count = ir_index_multiply(vec->builder, depth_count(emitter, block, outer), inner);
+  if (outer == emitter->blocking->chunk_dim) *out_first = ir_index_multiply(vec->builder, block->chunk_begin, inner);
 }
 
 /* |lanes| of a factor at the point. */
@@ -302,7 +313,7 @@ static LLVMValueRef is_depth_inside(ContractionEmitter *emitter, const DepthBloc
     bool is_chunk = number == blocking->chunk_dim;
     ends.dims[i] = blocking->depth.dims[number];
     ends.first[i] = is_chunk ? block->chunk_begin : block_int(vec, 0);
-    LLVMValueRef size = is_chunk ? block->chunk_count : block_int(vec, extent_of(emitter, ends.dims[i]));
+    LLVMValueRef size = depth_count(emitter, block, number);
     ends.last[i] = ir_index_add(vec->builder, ir_index_add(vec->builder, ends.first[i], size), block_int(vec, -1));
   }
   return holds_at_ends(emitter, blocking->lhs, &ends);
@@ -360,6 +371,32 @@ static void pack_rows(ContractionEmitter *emitter, const DepthBlock *block, LLVM
   point_loop_end(&emitter->point, &rows);
 }
 
+/* The strips of the block's tiles, one after the other. */
+static void pack_strips(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin,
+                        LLVMValueRef row_count) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  int count = blocking->strip_dims, merged = merged_depth(emitter, &blocking->lhs_set);
+  DepthBlock longer = *block;
+  longer.longer_dim = blocking->depth.count - count;
+  longer.longer_by = blocking->strip_longer;
+  PointLoop tiles = point_loop_begin(&emitter->point, ir_range_below(row_count), blocking->tile_rows);
+  block_set_linear(emitter, &blocking->rows, blocking->rows.count, NULL,
+                   ir_index_add(vec->builder, row_begin, tiles.index));
+  LLVMValueRef number = LLVMBuildUDiv(vec->builder, tiles.index, block_int(vec, blocking->tile_rows), "");
+  LLVMValueRef target = block_element(vec, blocking->type, emitter->lhs_pack,
+                                      ir_index_multiply(vec->builder, number, blocking->lhs_slot));
+  DepthNest nest;
+  depth_nest_begin(emitter, &longer, count, &nest);
+  if (count > merged) {
+    copy_inside(emitter, &longer, &nest, count, merged, target);
+  } else {
+    copy_merged(emitter, &longer, &nest, count, target);
+  }
+  depth_nest_end(&nest);
+  point_loop_end(&emitter->point, &tiles);
+}
+
 /* |range| of the block's rows, whole lanes of them, in squares; beyond the depth the padding of the rows is written.
  */
 static void pack_row_squares(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin,
@@ -411,6 +448,10 @@ static IndexRange square_rows(const ContractionEmitter *emitter, LLVMValueRef ro
 
 void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin,
                           LLVMValueRef row_count) {
+  if (emitter->blocking->strip_dims > 0) {
+    pack_strips(emitter, block, row_begin, row_count);
+    return;
+  }
   if (!emitter->blocking->lhs_transposes) {
     pack_rows(emitter, block, row_begin, row_count, NULL);
     return;

@@ -131,6 +131,7 @@ static void choose_depth(const Kernel *kernel, ContractionBlocking *blocking, in
   blocking->block_count = blocking->chunk_count_of_dim;
   for (int i = 0; i < blocking->chunk_dim; i++) blocking->block_count *= kernel->dims[depth->dims[i]].extent;
   blocking->row_stride = packed_row_stride(blocking, ceil_div(blocking->block_depth, blocking->group));
+  blocking->lhs_slot = blocking->tile_rows * blocking->row_stride;
   int64_t bytes = type_storage_bytes(blocking->type);
   int64_t panel_rows = ceil_div(blocking->block_depth, blocking->group) + (blocking->lhs_shifted ? 1 : 0);
   blocking->rhs_slot = align_up(panel_rows * blocking->packed_stride * bytes, ALIGNMENT);
@@ -185,13 +186,13 @@ static void lay_out(ContractionBlocking *blocking) {
   bool is_cut = blocking->rhs_in_place && blocking->column_run % blocking->panel_width != 0;
   int64_t tiles_kept = blocking->block_count > 1 ? blocking->panels_per_chunk * blocking->tiles_per_block : 1;
   if (blocking->sums_in_result) tiles_kept = blocking->has_edges;
-  int64_t lhs_rows = blocking->lhs_in_place ? 0 : blocking->tiles_per_block * blocking->tile_rows;
+  int64_t lhs_tiles = blocking->lhs_in_place ? 0 : blocking->tiles_per_block;
   int64_t panels = blocking->rhs_kept ? blocking->panel_count : 1;
   /* of a panel that begins early the last columns are read by whole vectors */
   int64_t beyond = is_cut ? blocking->lanes * bytes : 0;
   blocking->kept_slot = align_up(blocking->kept_count * blocking->kept_stride, ALIGNMENT);
   blocking->lhs_offset = 0;
-  blocking->rhs_offset = align_up(lhs_rows * blocking->row_stride * bytes, ALIGNMENT);
+  blocking->rhs_offset = align_up(lhs_tiles * blocking->lhs_slot * bytes, ALIGNMENT);
   blocking->tile_offset = blocking->rhs_offset + (blocking->rhs_in_place ? 0 : panels * blocking->rhs_slot);
   blocking->kept_offset = blocking->tile_offset + align_up(tiles_kept * tile_bytes + beyond, ALIGNMENT);
   blocking->scratch_bytes = blocking->kept_offset + panels * blocking->kept_slot;
@@ -238,6 +239,12 @@ static PackingCosts packing_costs(const Kernel *kernel, const ContractionBlockin
 /* Of an element in blocks whose depth is |depth|. */
 static double element_packing(const PackingCost *packing, int64_t depth) {
   return packing->element + run_cost / (double)min_i64(packing->run, depth);
+}
+
+/* Which part of the elements of a tile's rows are packed. */
+static double packed_share(const ContractionBlocking *blocking) {
+  if (blocking->strip_dims == 0) return 1;
+  return (double)blocking->strip_length / ((double)blocking->strip_run * blocking->tile_rows);
 }
 
 /* Of reading |bytes| in order where |kept| of them are read again and again. */
@@ -316,17 +323,17 @@ static double cost(const ContractionBlocking *blocking, const PackingCosts *pack
   double block_depth = (double)ceil_div(blocking->block_depth, blocking->group);
   double blocks = (double)blocking->block_count;
   double rows = tiles * blocking->tile_rows, columns = panels * (double)blocking->panel_width;
-  double tiles_here = (double)blocking->tiles_per_block;
+  double tiles_here = (double)blocking->tiles_per_block, share = packed_share(blocking);
 
   double total = tiles * panels * (depth * blocking->step_cost + blocks * call_cost);
   total += tiles * panels * sums_moving_cost(blocking);
   double panel_bytes = block_depth * (double)blocking->packed_stride * bytes;
-  double rows_bytes = blocking->tile_rows * block_depth * bytes;
+  double rows_bytes = blocking->tile_rows * block_depth * bytes * share;
   if (blocking->rhs_in_place && blocking->rhs_may_stay)
     total += tiles * panels * depth * row_in_place_cost(blocking, rows_bytes);
   else
     total += reading_cost(tiles * columns * depth * bytes, panel_bytes + rows_bytes);
-  double lhs_bytes = rows * depth * bytes;
+  double lhs_bytes = rows * depth * bytes * share;
   total += reading_cost(panels * lhs_bytes, panel_bytes + rows_bytes * tiles_here);
   double times = blocking->rhs_kept ? 1 : (double)ceil_div(blocking->tile_count, blocking->tiles_per_block);
   total += times * rhs_reading_cost(blocking, packing);
@@ -337,7 +344,7 @@ static double cost(const ContractionBlocking *blocking, const PackingCosts *pack
   }
   if (!blocking->lhs_in_place) {
     times = (double)ceil_div(blocking->panel_count, blocking->panels_per_chunk);
-    total += times * (rows * depth * blocking->group * element_packing(&packing->lhs, blocking->block_depth) +
+    total += times * (rows * depth * share * blocking->group * element_packing(&packing->lhs, blocking->block_depth) +
                       reading_cost(lhs_bytes, lhs_bytes));
   }
   return total;
@@ -481,6 +488,7 @@ static void try_all(SizeSearch *search, const Kernel *kernel) {
     if (blocking.block_depth == depth_before) continue;
     depth_before = blocking.block_depth;
     choose_lhs_in_place(kernel, &blocking);
+    if (!blocking.lhs_in_place) contraction_choose_strips(kernel, &blocking);
     try_blocks(search, &blocking);
     try_in_place(search, &blocking);
     try_sums_apart(search, &blocking);

@@ -689,13 +689,15 @@ static TestCase convolution_case(const ConvolutionShape *s) {
   return test;
 }
 
-/* The last ones: tiles are rows of the image, blocks of the depth lie in rows of the window. */
+/* The later ones: tiles are rows of the image, blocks of the depth lie in rows of the window; the last ones: tiles
+ * whose rows overlap, with one and with several rows of the window in a block. */
 static void contraction_of_convolutions_is_right(void **state) {
   (void)state;
   static const ConvolutionShape shapes[] = {
       {9, 16, 24, 3, 1, 1, 1, 1},  {12, 3, 20, 5, 2, 2, 1, 1}, {10, 40, 33, 3, 1, 2, 2, 1}, {7, 130, 16, 3, 2, 1, 1, 1},
       {6, 5, 7, 3, 1, 1, 1, 1},    {18, 3, 24, 7, 2, 3, 1, 1}, {8, 2, 16, 3, 1, 3, 1, 1},   {14, 110, 9, 3, 1, 1, 1, 1},
-      {10, 110, 9, 3, 1, 3, 1, 1}, {7, 110, 9, 3, 1, 2, 2, 1},
+      {10, 110, 9, 3, 1, 3, 1, 1}, {7, 110, 9, 3, 1, 2, 2, 1}, {28, 3, 40, 7, 2, 3, 1, 1},  {28, 20, 33, 3, 2, 1, 1, 1},
+      {12, 33, 20, 5, 1, 2, 1, 1}, {14, 1, 40, 5, 1, 0, 1, 1}, {13, 8, 40, 7, 1, 6, 3, 1},
   };
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
     TestCase test = convolution_case(&shapes[i]);
