@@ -231,6 +231,19 @@ static int32_t load_of_source(const Plan *plan, const PlanCommand *command, int3
   return value;
 }
 
+/* A computation that reads |tile|; -1: there is none, or the tile is also used otherwise than by commands for points.
+ */
+static int32_t some_reader(const Plan *plan, int32_t tile) {
+  int32_t reader = -1;
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    const PlanCommand *command = &plan->commands[c];
+    if (count_refs(command->sources, command->source_count, tile) == 0) continue;
+    if (command->points == NULL || command->value >= 0) return -1;
+    if (reader < 0) reader = c;
+  }
+  return reader;
+}
+
 /* How load |number| of the plan is brought from its array in the Buffer, which has no box like its tile: as the
  * Kernel's load |*out_value| by the queue of computation |*out_reader|, at that one's points unless it says some. */
 static bool may_bring(const Plan *plan, int32_t number, int32_t *out_value, int32_t *out_reader) {
@@ -239,7 +252,8 @@ static bool may_bring(const Plan *plan, int32_t number, int32_t *out_value, int3
   const PlanRef *tile = &load->targets[0];
   int32_t source = 0, axes[KERNEL_MAX_DIMS];
   if (plan->tensors[tile->number].is_alias || !begins_at_zero(tile, slot_axes(plan, tile->number))) return false;
-  *out_reader = only_reader(plan, tile->number, load->loop, &source);
+  bool has_points = load->verb == PLAN_LOAD && load->value >= 0;
+  *out_reader = has_points ? some_reader(plan, tile->number) : only_reader(plan, tile->number, load->loop, &source);
   if (*out_reader < 0) return false;
   *out_value = load->value >= 0 ? load->value : load_of_source(plan, &plan->commands[*out_reader], source);
   if (*out_value < 0 || !tile_may_bring(plan->kernel, *out_value, load->verb == PLAN_GATHERM)) return false;

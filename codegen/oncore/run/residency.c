@@ -76,9 +76,7 @@ static void set_taken(Chooser *chooser, RunCandidate *candidate, bool is_taken) 
   candidate->is_taken = is_taken;
   for (int32_t e = candidate->first; e <= candidate->last; e++) chooser->taken[e] += is_taken ? bytes : -bytes;
   for (int32_t t = begins[candidate->first]; t < begins[candidate->last + 1]; t++) {
-    const RunTouch *touch = touch_at(chooser, t);
-    bool is_its = touch->may_stay && touch->slice == candidate->bytes.slice;
-    if (is_its) chooser->resident_of[t] = is_taken ? candidate : NULL;
+    if (run_candidate_has(candidate, touch_at(chooser, t))) chooser->resident_of[t] = is_taken ? candidate : NULL;
   }
 }
 

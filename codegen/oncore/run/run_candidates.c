@@ -161,6 +161,16 @@ bool run_candidate_is_stored(const RunCandidates *candidates, const RunCandidate
   return !stays_within(candidates, candidate, value, of->end - 1);
 }
 
+/* Whether |touch| reads the array that |candidate|, made by the same Kernel, takes the place of. */
+static bool comes_before(const RunCandidate *candidate, const RunTouch *touch) {
+  return touch->reads && touch->event == candidate->first && !candidate->is_found;
+}
+
+bool run_candidate_has(const RunCandidate *candidate, const RunTouch *touch) {
+  bool is_meanwhile = candidate->first <= touch->event && touch->event <= candidate->last;
+  return is_meanwhile && is_fine(touch, &candidate->bytes) && !comes_before(candidate, touch);
+}
+
 /* --- what staying saves --- */
 
 /* Cycles that Kernels spend on moving what |touch| is. */
@@ -176,7 +186,7 @@ static double cycles_of(const RunCandidates *candidates, const RunTouch *touch) 
     const PlanMemory *view = &plan->memories[side->number];
     if (view->kind == PLAN_TEMPORARY || view->number != touch->buffer) continue;
     int64_t bytes = type_storage_bytes(view->type);
-    const PlanRef *moved = gathers ? &command->targets[0] : side;
+    const PlanRef *moved = gathers || command->value >= 0 ? &command->targets[0] : side;
     for (int32_t i = 0; i < moved->range_count; i++) bytes *= moved->ranges[i].extent;
     double each = residency_move_cycles(candidates->machine, bytes, loads);
     cycles += each * (double)plan_loop_instances(plan, command->loop);
@@ -211,7 +221,7 @@ static void weigh(const RunCandidates *candidates, RunCandidate *candidate) {
   const int32_t *begins = candidates->touches->begins;
   for (int32_t t = begins[candidate->first]; t < begins[candidate->last + 1]; t++) {
     const RunTouch *touch = touch_at(candidates, t);
-    if (!is_fine(touch, &candidate->bytes)) continue;
+    if (!run_candidate_has(candidate, touch)) continue;
     double times = times_of(candidates, candidates->touches->events.data[touch->event].instruction);
     bool is_around = is_in_joined(candidates, candidate, touch->event);
     bool is_alone = run_candidate_is_alone(candidates, candidate, touch);
@@ -280,6 +290,11 @@ static void step_over_touch(const CandidateSearch *search, const RunTouch *touch
   if (!fits && !touch->writes) return; /* it reads what is in memory as well */
   bool goes_on = fits && open->first >= 0 && !ends_between(candidates, open->last, touch->event) &&
                  (touch->reads || is_same_event);
+  bool is_replaced = is_same_event && open->first == open->last && open->is_found && !is_update(candidates, touch);
+  if (goes_on && is_replaced) { /* it is loaded and overwritten: what stays is the result */
+    open->is_found = false;
+    return;
+  }
   if (goes_on) {
     open->last = touch->event;
     return;

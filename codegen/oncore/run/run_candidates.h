@@ -40,6 +40,9 @@ void run_candidates_find(RunCandidates *candidates);
 /* Whether |loop| is a step of |candidate|: it is there all through that, and begins or ends further out in none. */
 bool run_candidate_joins(const RunCandidates *candidates, const RunCandidate *candidate, int32_t loop);
 
+/* Whether |touch| is of its bytes, as they stay; not where the Kernel that makes them reads what was there before. */
+bool run_candidate_has(const RunCandidate *candidate, const RunTouch *touch);
+
 /* Whether memory can do without what the Kernel of |touch| writes while |candidate| stays. */
 bool run_candidate_is_alone(const RunCandidates *candidates, const RunCandidate *candidate, const RunTouch *touch);
 
