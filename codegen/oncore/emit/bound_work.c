@@ -310,11 +310,60 @@ static double shared_points(const HloInstruction *user, const Shape *windows) {
   return fmin(window_points(user, windows), fmax(read, made));
 }
 
+/* What the windows along one dim see. */
+typedef struct WindowSight {
+  double taps;      /* pairs of a position and an element */
+  double seeing;    /* positions that see any element */
+  double alone;     /* that see one */
+  double different; /* elements that are seen, at least */
+} WindowSight;
+
+static WindowSight window_sight(const WindowDimension *window, int64_t positions, int64_t elements) {
+  WindowSight sight = {0};
+  if (window->base_dilation > 1 || positions > 1 << 24) return sight; /* nothing is known */
+  int64_t end = 0; /* of what has been seen, where windows leave no holes */
+  bool is_dense = window->window_dilation == 1;
+  for (int64_t o = 0; o < positions; o++) {
+    int64_t begin = o * window->stride - window->pad_low, step = window->window_dilation;
+    int64_t first = begin < 0 ? (-begin + step - 1) / step : 0, last = (elements - 1 - begin) / step;
+    if (elements - 1 - begin < 0) continue;
+    if (last > window->size - 1) last = window->size - 1;
+    if (first > last) continue;
+    sight.taps += (double)(last - first + 1);
+    sight.seeing++;
+    sight.alone += first == last;
+    int64_t low = begin + first > end ? begin + first : end, high = begin + last + 1;
+    if (is_dense && high > low) sight.different += (double)(high - low);
+    if (high > end) end = high;
+  }
+  return sight;
+}
+
+/* Steps of a fold over windows, which takes the first of its elements as it is.  Windows of two elements or more take a
+ * step each, and of what is read as many windows become by no fewer steps than there are less of these; neighbours may
+ * share steps. */
+static double window_steps(const HloInstruction *reduction) {
+  const HloAttr *attr = hlo_instruction_attr(reduction, HLO_ATTR_WINDOW);
+  const Shape *read = reduction->operands[0]->shape, *made = first_shape(reduction);
+  double taps = 1, seeing = 1, alone = 1, different = 1;
+  for (int i = 0; i < made->rank; i++) {
+    WindowDimension whole = {.size = 1, .stride = 1, .base_dilation = 1, .window_dilation = 1};
+    const WindowDimension *window = attr != NULL ? &attr->value.window->dims[i] : &whole;
+    WindowSight sight = window_sight(window, made->dims[i], read->dims[i]);
+    taps *= sight.taps;
+    seeing *= sight.seeing;
+    alone *= sight.alone;
+    different *= sight.different;
+  }
+  return fmin(taps - seeing, fmax(different - seeing, seeing - alone));
+}
+
 static double reduction_cycles(const WorkWalk *walk, const HloInstruction *reduction) {
   const HloInstruction *product = added_product(reduction);
   double points = (double)shape_element_count(reduction->operands[0]->shape);
   if (product != NULL) return product_cycles(walk, product, points);
-  return region_cycles(walk, hlo_instruction_computation(reduction, HLO_ATTR_TO_APPLY), points);
+  double steps = fmax(0, points - (double)shape_element_count(first_shape(reduction))); /* the first element is taken */
+  return region_cycles(walk, hlo_instruction_computation(reduction, HLO_ATTR_TO_APPLY), steps);
 }
 
 static double sort_cycles(const WorkWalk *walk, const HloInstruction *sort) {
@@ -348,7 +397,7 @@ static double instruction_cycles(WorkWalk *walk, const HloInstruction *instructi
     case HLO_REDUCE: return reduction_cycles(walk, instruction);
     case HLO_REDUCE_WINDOW:
       return region_cycles(walk, hlo_instruction_computation(instruction, HLO_ATTR_TO_APPLY),
-                           shared_points(instruction, first_shape(instruction)));
+                           window_steps(instruction));
     case HLO_SELECT_AND_SCATTER: return gradient_cycles(walk, instruction);
     case HLO_SCATTER: return scatter_cycles(walk, instruction);
     case HLO_SORT: return sort_cycles(walk, instruction);

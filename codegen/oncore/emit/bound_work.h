@@ -4,10 +4,10 @@
  * once) and which somebody asks for (what a slice leaves out need not be computed).  Of complex numbers: the operations
  * on their parts, three multiplications for a product (S. Winograd, "On the number of multiplications necessary to
  * compute certain functions", 1970), a root of two squares' sum for a
- * size.  Reductions apply their computation once to each element they read, those over
- * windows no more often than there are elements on either side, scatters once to each update; sorting n elements takes
- * log2 n! comparisons.  Dots and convolutions are their multiply-adds, at the rate of the narrowest type that an
- * operand has on its way; so are sums of products.
+ * size.  Reductions apply their computation once to each element they read but the first one of each result; those over
+ * windows once for each window of two elements or more, and as often as there are fewer windows than elements that they
+ * see; scatters once to each update; sorting n elements takes log2 n! comparisons.  Dots and convolutions are their
+ * multiply-adds, at the rate of the narrowest type that an operand has on its way; so are sums of products.
  *
  * What only moves elements costs nothing, nor do places and guards that are known without data, integers of rank 0,
  * which are the scalar unit's, and conversions that a unit may do by itself.  A Kernel that computes takes a command at

@@ -6,6 +6,10 @@ static ModuleBound bound_of(Fixture *fixture, const char *text, const char *mach
   return module_bound_find(make_module(fixture, text), make_machine(fixture, machine));
 }
 
+static double work_of(Fixture *fixture, const char *text) {
+  return bound_of(fixture, text, "vp-ref").work_cycles;
+}
+
 /* 2^22 elements: 16 MiB each way, 2^18 vectors of six cycles. */
 static void module_bound_counts_elementwise_once(void **state) {
   ModuleBound bound = bound_of(*state, EXP("4194304"), "vp-ref");
@@ -65,6 +69,21 @@ static void module_bound_shares_steps_of_windows(void **state) {
   assert_true(bound.work_cycles == 3200 / 16);
 }
 
+/* Windows of 3 x 3 that share a row and a column with their neighbours: 25 elements become 4, and no window is without
+ * a step.  Ones that share nothing take a step less than they have elements; at the border half of one is padding. */
+static void module_bound_of_windows_is_their_elements(void **state) {
+#define WINDOWS(size, windows, window)                 \
+  "HloModule m\n" SUM_REGION "ENTRY e { x = f32[" size \
+  "] parameter(0) z = f32[] constant(0)\n"             \
+  "  ROOT y = f32[" windows "] reduce-window(x, z), window={" window "}, to_apply=sum }\n"
+  assert_true(work_of(*state, WINDOWS("5,5,16", "2,2,16", "size=3x3x1 stride=2x2x1")) == 21);
+  assert_true(work_of(*state, WINDOWS("8,16", "4,16", "size=2x1 stride=2x1")) == 4);
+  assert_true(work_of(*state, WINDOWS("7,16", "4,16", "size=2x1 stride=2x1 pad=1_0x0_0")) == 3);
+  /* every fourth element, and three in each window: at least a step for each of 8 windows */
+  assert_true(work_of(*state, WINDOWS("37,16", "8,16", "size=3x1 stride=4x1 rhs_dilate=4x1")) == 8);
+#undef WINDOWS
+}
+
 static void module_bound_reads_what_slices_read(void **state) {
   ModuleBound bound = bound_of(*state,
                                "HloModule m\nENTRY e { x = f32[1000] parameter(0) unread = f32[77] parameter(1)\n"
@@ -100,10 +119,6 @@ static void module_bound_counts_rounds_of_loops(void **state) {
                "vp-ref");
   assert_true(bound.work_cycles == 25 + 6);
   assert_true(bound.launch_cycles == (25 + 1) * 16);
-}
-
-static double work_of(Fixture *fixture, const char *text) {
-  return bound_of(fixture, text, "vp-ref").work_cycles;
 }
 
 /* Three products of 2 x 2 parts (Gauss), of 32 numbers each; two where a factor is real. */
@@ -165,9 +180,10 @@ static void module_bound_of_products_is_the_matrix_units(void **state) {
                       "HloModule m\n" SUM_REGION "ENTRY e { x = f32[64,256] parameter(0) y = f32[64,256] parameter(1)\n"
                       "  p = f32[64,256] multiply(x, y) z = f32[] constant(0)\n"
                       "  ROOT s = f32[64] reduce(p, z), dimensions={1}, to_apply=sum }\n") == 64);
-  assert_true(work_of(*state, "HloModule m\n" SUM_REGION "ENTRY e { x = f32[64,256] parameter(0)\n"
-                              "  p = f32[64,256] multiply(x, x) z = f32[] constant(0)\n"
-                              "  ROOT s = f32[64] reduce(p, z), dimensions={1}, to_apply=sum }\n") == 2 * 1024);
+  assert_true(work_of(*state,
+                      "HloModule m\n" SUM_REGION "ENTRY e { x = f32[64,256] parameter(0)\n"
+                      "  p = f32[64,256] multiply(x, x) z = f32[] constant(0)\n"
+                      "  ROOT s = f32[64] reduce(p, z), dimensions={1}, to_apply=sum }\n") == 1024 + 64 * 255 / 16);
   assert_true(work_of(*state,
                       "HloModule m\nENTRY e { x = f32[1,3,32] parameter(0) w = f32[2,32,32] parameter(1)\n"
                       "  ROOT y = f32[1,4,32] convolution(x, w), window={size=2 lhs_dilate=2},\n"
@@ -243,6 +259,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(module_bound_of_dot_is_products, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_computes_broadcasts_once, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_shares_steps_of_windows, create, destroy),
+      cmocka_unit_test_setup_teardown(module_bound_of_windows_is_their_elements, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_reads_what_slices_read, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_writes_what_updates_write, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_counts_rounds_of_loops, create, destroy),

@@ -20,6 +20,7 @@ typedef struct Completion {
   PlanCommand *commands;
   DiagSink *diag;
   EdgeArray *edges;  /* by command: new ones */
+  int64_t *farthest; /* by consumer × commands + producer: distance of those among them that go back most */
   int32_t *ordinals; /* by instance: which one of its command's */
   int32_t *started;  /* by command */
 } Completion;
@@ -39,7 +40,13 @@ static PlanEdge say(const Completion *completion, int32_t consumer, PlanEdge edg
   return edge;
 }
 
+static int64_t *farthest_of(const Completion *completion, int32_t consumer, int32_t producer) {
+  return &completion->farthest[(int64_t)consumer * completion->plan->command_count + producer];
+}
+
 static void add_edge(const Completion *completion, int32_t consumer, PlanEdge edge) {
+  int64_t *farthest = farthest_of(completion, consumer, edge.command);
+  *farthest = max_i64(*farthest, edge.distance);
   EdgeArray *edges = &completion->edges[consumer];
   const PlanCommand *own = &completion->commands[consumer];
   bool in_order = keeps_order(completion, edge.command);
@@ -156,6 +163,35 @@ static Status thin_edge(Completion *completion, Thinning *thinning, int32_t comm
   return STATUS_OK;
 }
 
+/* The first iterations of a loop may ask for what is nearer than what all others ask for, and mostly other commands
+ * have waited for that by then. */
+static Status loosen_edge(Completion *completion, Thinning *thinning, int32_t command, int64_t place) {
+  PlanEdge *edge = &completion->edges[command].data[place], first = *edge;
+  PlanEdgeReach reach = plan_edge_reach(completion->plan, command, &first);
+  if (reach.loop < 0 || !keeps_order(completion, first.command)) return STATUS_OK;
+  int64_t farthest = *farthest_of(completion, command, first.command), nearest = first.distance + reach.runs;
+  nearest = max_i64(nearest, farthest - (MOST_RUNS - 1) * reach.runs);
+  for (int64_t distance = farthest; distance >= nearest; distance -= reach.runs) {
+    HazardReport report;
+    edge->distance = distance;
+    set_edges(completion, command, thinning->old_counts[command], thinning->old_edges[command]);
+    RETURN_IF_ERROR(look(completion, &report));
+    if (hazard_report_races(&report) > 0) continue;
+    thinning->report = report;
+    return STATUS_OK;
+  }
+  *edge = first;
+  set_edges(completion, command, thinning->old_counts[command], thinning->old_edges[command]);
+  return STATUS_OK;
+}
+
+static Status loosen_edges(Completion *completion, Thinning *thinning) {
+  for (int32_t c = completion->plan->command_count - 1; c >= 0; c--) {
+    for (int64_t e = 0; e < completion->edges[c].count; e++) RETURN_IF_ERROR(loosen_edge(completion, thinning, c, e));
+  }
+  return STATUS_OK;
+}
+
 /* Looks at one edge after the other while some are redundant in some run. */
 static Status thin_edges(Completion *completion, Thinning *thinning) {
   for (int32_t c = completion->plan->command_count - 1; c >= 0; c--) {
@@ -186,6 +222,7 @@ static Status chain_waiters(Completion *completion, Thinning *thinning) {
 static Status thin_out(Completion *completion, const int32_t *old_counts, const PlanEdge *const *old_edges) {
   Thinning thinning = {.old_counts = old_counts, .old_edges = old_edges};
   RETURN_IF_ERROR(look(completion, &thinning.report));
+  RETURN_IF_ERROR(loosen_edges(completion, &thinning));
   RETURN_IF_ERROR(thin_edges(completion, &thinning));
   RETURN_IF_ERROR(chain_waiters(completion, &thinning));
   return thin_edges(completion, &thinning);
@@ -197,6 +234,7 @@ static void add_collected(Completion *completion, const CommandStream *stream, i
   completion->ordinals = ARENA_NEW_ARRAY(completion->scratch, int32_t, stream->commands.count);
   completion->started = ARENA_NEW_ARRAY(completion->scratch, int32_t, count);
   completion->edges = ARENA_NEW_ARRAY(completion->scratch, EdgeArray, count);
+  completion->farthest = ARENA_NEW_ARRAY(completion->scratch, int64_t, (int64_t)count *count);
   collect(completion, stream);
   for (int32_t c = 0; c < count; c++) {
     counts[c] = completion->commands[c].edge_count;
@@ -222,7 +260,7 @@ static Status complete(Completion *completion) {
 }
 
 Status plan_edges_complete(Plan *plan, const MachineDescription *machine, PlanCommand *commands, DiagSink *diag) {
-  Completion completion = {arena_create(), plan, machine, commands, diag, NULL, NULL, NULL};
+  Completion completion = {arena_create(), plan, machine, commands, diag, NULL, NULL, NULL, NULL};
   Status status = complete(&completion);
   arena_destroy(completion.scratch);
   return status;
@@ -268,7 +306,7 @@ static Status apply_barriers(Completion *completion) {
 
 Status plan_edges_of_barriers(Plan *plan, const MachineDescription *machine, PlanCommand *commands, DiagSink *diag) {
   if (!has_barriers(plan)) return STATUS_OK;
-  Completion completion = {arena_create(), plan, machine, commands, diag, NULL, NULL, NULL};
+  Completion completion = {arena_create(), plan, machine, commands, diag, NULL, NULL, NULL, NULL};
   Status status = apply_barriers(&completion);
   arena_destroy(completion.scratch);
   PlanLoop *loops = ARENA_COPY_ARRAY(plan->arena, PlanLoop, plan->loops, plan->loop_count);

@@ -197,6 +197,10 @@ static int64_t variant_extent(const Plan *plan, const CommandVariants *variants,
   return range->extent;
 }
 
+static bool variant_begins(const PlanCommand *command, const CommandVariants *variants, int32_t number) {
+  return variants->has_init_bit ? (number >> variants->ragged_count & 1) != 0 : command->init;
+}
+
 static Status cost_operation(const Plan *plan, const PlanCommand *command, const MachineDescription *machine,
                              const CommandVariants *variants, int32_t number, DiagSink *diag, CommandVariant *variant) {
   const Kernel *kernel = plan->kernel;
@@ -216,7 +220,8 @@ static Status cost_operation(const Plan *plan, const PlanCommand *command, const
   for (int32_t d = 0; d < kernel->dim_count; d++) {
     extents[d] = variant_extent(plan, variants, &command->points[d], number);
   }
-  return tile_computation_cycles(kernel, machine, command->first_stage, command->last_stage, extents, diag,
+  bool begins = !command->keeps_accumulators || variant_begins(command, variants, number);
+  return tile_computation_cycles(kernel, machine, command->first_stage, command->last_stage, begins, extents, diag,
                                  &variant->cycles);
 }
 
@@ -226,8 +231,7 @@ static Status build_variant(Arena *arena, const Plan *plan, const PlanCommand *c
                             const MachineDescription *machine, const CommandVariants *variants, int32_t number,
                             DiagSink *diag, CommandVariant *out_variant) {
   uint32_t bits = (uint32_t)number & ((1u << variants->ragged_count) - 1);
-  bool begins = variants->has_init_bit ? (number >> variants->ragged_count & 1) != 0 : command->init;
-  if (begins) bits |= TILE_VARIANT_INIT;
+  if (variant_begins(command, variants, number)) bits |= TILE_VARIANT_INIT;
   *out_variant = (CommandVariant){0};
   RETURN_IF_ERROR(tile_kernel_build(arena, plan, command, bits, diag, &out_variant->tile));
   AccessWalk walk = {.arena = arena, .plan = plan, .tile = &out_variant->tile};

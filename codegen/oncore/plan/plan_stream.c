@@ -249,8 +249,9 @@ static Status computation_cycles(const PlanExpander *expander, const PlanCommand
   }
   int64_t extents[KERNEL_MAX_DIMS];
   for (int32_t d = 0; d < plan->kernel->dim_count; d++) extents[d] = range_extent(expander, &command->points[d]);
-  return tile_computation_cycles(plan->kernel, expander->machine, command->first_stage, command->last_stage, extents,
-                                 expander->diag, out_cycles);
+  bool begins = !command->keeps_accumulators || initialises(expander, command);
+  return tile_computation_cycles(plan->kernel, expander->machine, command->first_stage, command->last_stage, begins,
+                                 extents, expander->diag, out_cycles);
 }
 
 static Status begin_instance(PlanExpander *expander, int32_t number, int32_t *out_instance) {

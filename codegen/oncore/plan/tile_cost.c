@@ -142,13 +142,27 @@ static PrimitiveType cost_type(const Kernel *kernel, const KernelValue *value) {
   return hlo_opcode_has(value->opcode, OP_TYPED_BY_OPERAND) ? kernel->values[value->operands[0]].type : value->type;
 }
 
-static Status add_value(const Kernel *kernel, const MachineDescription *machine, const KernelValue *value,
-                        const int64_t *extents, DiagSink *diag, double *cycles) {
+/* How often value |number| need not be computed although a fold advances by it: one that starts from its operation's
+ * identity takes the first of its elements as it is.  |begins|: folds start. */
+static int64_t first_rounds(const Kernel *kernel, int32_t number, const int64_t *extents, bool begins) {
+  uint64_t outer = 0;
+  bool is_next = false;
+  for (int32_t f = 0; f < kernel->fold_count; f++)
+    is_next = is_next || (kernel->folds[f].next == number && kernel->folds[f].reassociable);
+  if (!is_next || !begins) return 0;
+  for (int32_t d = 0; d < kernel->dim_count; d++) outer |= (uint64_t)(kernel->dims[d].stage == KERNEL_OUTER) << d;
+  return points_of(kernel, extents, kernel->values[number].dims & outer);
+}
+
+static Status add_value(const Kernel *kernel, const MachineDescription *machine, int32_t number, const int64_t *extents,
+                        bool begins, DiagSink *diag, double *cycles) {
+  const KernelValue *value = &kernel->values[number];
   if (machine_cost_of_opcode(value->opcode) == COST_NONE) return STATUS_OK;
   double each;
   PrimitiveType type = cost_type(kernel, value);
   RETURN_IF_ERROR(machine_op_cycles(machine, value->opcode, type, kernel->source->loc, diag, &each));
-  *cycles += each * (double)machine_vector_count(machine, points_of(kernel, extents, value->dims), type);
+  int64_t points = points_of(kernel, extents, value->dims) - first_rounds(kernel, number, extents, begins);
+  *cycles += each * (double)machine_vector_count(machine, points, type);
   return STATUS_OK;
 }
 
@@ -338,7 +352,7 @@ static Status add_sort(const Kernel *kernel, const MachineDescription *machine, 
 
 /* |is_operation|: loads with padding are not transfers of their own. */
 static Status add_stages(const Kernel *kernel, const MachineDescription *machine, int32_t first_stage,
-                         int32_t last_stage, bool is_operation, const int64_t *extents, DiagSink *diag,
+                         int32_t last_stage, bool is_operation, bool begins, const int64_t *extents, DiagSink *diag,
                          double *out_cycles) {
   Arena *scratch = arena_create();
   bool *needed = ARENA_NEW_ARRAY(scratch, bool, kernel->value_count);
@@ -352,9 +366,8 @@ static Status add_stages(const Kernel *kernel, const MachineDescription *machine
     status = add_dot(kernel, machine, f, extents, diag, out_cycles);
   }
   for (int32_t v = 0; v < kernel->value_count && status == STATUS_OK; v++) {
-    const KernelValue *value = &kernel->values[v];
-    if (!needed[v] || value->kind != KERNEL_APPLY) continue;
-    status = add_value(kernel, machine, value, extents, diag, out_cycles);
+    if (!needed[v] || kernel->values[v].kind != KERNEL_APPLY) continue;
+    status = add_value(kernel, machine, v, extents, begins, diag, out_cycles);
   }
   for (int32_t s = first_stage; s <= last_stage && status == STATUS_OK; s++) {
     if (kernel->stages[s].comparator != NULL) status = add_sort(kernel, machine, s, extents, diag, out_cycles);
@@ -369,8 +382,9 @@ static Status add_stages(const Kernel *kernel, const MachineDescription *machine
 }
 
 Status tile_computation_cycles(const Kernel *kernel, const MachineDescription *machine, int32_t first_stage,
-                               int32_t last_stage, const int64_t *extents, DiagSink *diag, double *out_cycles) {
-  return add_stages(kernel, machine, first_stage, last_stage, false, extents, diag, out_cycles);
+                               int32_t last_stage, bool begins, const int64_t *extents, DiagSink *diag,
+                               double *out_cycles) {
+  return add_stages(kernel, machine, first_stage, last_stage, false, begins, extents, diag, out_cycles);
 }
 
 Status tile_operation_cycles(const PlanOperation *operation, const MachineDescription *machine, DiagSink *diag,
@@ -378,7 +392,7 @@ Status tile_operation_cycles(const PlanOperation *operation, const MachineDescri
   const Kernel *kernel = operation->kernel;
   int64_t extents[KERNEL_MAX_DIMS];
   for (int32_t d = 0; d < kernel->dim_count; d++) extents[d] = kernel->dims[d].extent;
-  return add_stages(kernel, machine, 0, kernel->stage_count - 1, true, extents, diag, out_cycles);
+  return add_stages(kernel, machine, 0, kernel->stage_count - 1, true, true, extents, diag, out_cycles);
 }
 
 int64_t tile_transfer_rows(const int64_t *extents, const int64_t *strides, int32_t count) {

@@ -10,10 +10,13 @@
  * sum of products of matrices is a dot and costs its multiply-adds, those of the factors' type before they are widened,
  * besides what computes factors that are not as they were loaded; what pads a load costs nothing, nor does storing what
  * a lane-wise fold came to; one that moves elements only costs a move, or a permute when loads and stores walk their
- * innermost axes along different dims.  STATUS_UNSUPPORTED, located, for a type that the machine does not compute with.
+ * innermost axes along different dims.  |begins|: folds start, those from their operation's identity with their first
+ * element, which costs nothing; else they go on from what is in their Tensors.  STATUS_UNSUPPORTED, located, for a type
+ * that the machine does not compute with.
  */
 MUST_USE Status tile_computation_cycles(const Kernel *kernel, const MachineDescription *machine, int32_t first_stage,
-                                        int32_t last_stage, const int64_t *extents, DiagSink *diag, double *out_cycles);
+                                        int32_t last_stage, bool begins, const int64_t *extents, DiagSink *diag,
+                                        double *out_cycles);
 
 /* Of all of an operation. */
 MUST_USE Status tile_operation_cycles(const PlanOperation *operation, const MachineDescription *machine, DiagSink *diag,

@@ -94,15 +94,45 @@ void tile_window_points(const TileOutline *outline, const TileWindows *windows, 
   }
   if (!slide->is_on || fills == NULL) return;
   out_points[slide->tap] = plan_range_index(index_constant(fills->tap));
+  out_points[slide->tap].extent = fills->taps;
   if (fills->is_first) out_points[slide->position] = plan_range_index(index_constant(0));
+}
+
+/* Rows of the first slot before the first tap. */
+static int64_t rows_before(const TileOutline *outline) {
+  const TileSlide *slide = &outline->tiling->slide;
+  int64_t taps = outline->kernel->dims[slide->tap].extent;
+  return (slide->rows - taps % slide->rows) % slide->rows;
+}
+
+/* Rows from the beginning of the first slot that the position at hand sees, without those of earlier positions. */
+static IndexExpr slide_row(const TileOutline *outline, IndexSpace *space, const TileStep *fills) {
+  const TileSlide *slide = &outline->tiling->slide;
+  int64_t before = rows_before(outline);
+  if (fills != NULL) return index_constant(fills->tap + before);
+  return index_add_constant(space, outline->points[slide->tap].begin, before);
 }
 
 IndexExpr tile_slide_slot(const TileOutline *outline, IndexSpace *space, const TileStep *fills, int32_t slots) {
   const TileSlide *slide = &outline->tiling->slide;
-  IndexExpr position = index_scale(space, outline->points[slide->position].begin, slide->step);
-  if (fills == NULL) return index_mod(space, index_add(space, position, outline->points[slide->tap].begin), slots);
-  if (fills->is_first) position = index_constant(0);
-  return index_mod(space, index_add_constant(space, position, fills->tap), slots);
+  IndexExpr slot = index_div(space, slide_row(outline, space, fills), slide->rows);
+  if (fills == NULL || !fills->is_first) {
+    IndexExpr position = outline->points[slide->position].begin;
+    slot = index_add(space, slot, index_scale(space, position, slide->step / slide->rows));
+  }
+  return index_mod(space, slot, slots);
+}
+
+IndexExpr tile_slide_row(const TileOutline *outline, IndexSpace *space, const TileStep *fills) {
+  return index_mod(space, slide_row(outline, space, fills), outline->tiling->slide.rows);
+}
+
+bool tile_slide_has_rows(const TileOutline *outline, const TileWindows *windows, int32_t axis) {
+  const TileSlide *slide = &outline->tiling->slide;
+  for (int32_t i = 0; i < windows->axis_count && slide->is_on && windows->along[axis] == axis; i++) {
+    if (windows->along[i] == axis && windows->axes[i] == slide->position) return true;
+  }
+  return false;
 }
 
 /* Elements of a tile along |axis|. */
@@ -112,6 +142,7 @@ static int64_t held_extent(const TileOutline *outline, const TileAccess *access,
   bool has_all_taps = windows == NULL && access->kind == TILE_LOAD && is_sliding_tap(outline, dim);
   if (has_all_taps) return outline->kernel->dims[dim].extent;
   if (windows == NULL) return outline->tiling->extents[dim];
+  if (tile_slide_has_rows(outline, windows, axis)) return outline->tiling->slide.rows;
   PlanRange points[KERNEL_MAX_DIMS];
   int64_t extents[KERNEL_MAX_DIMS];
   tile_window_points(outline, windows, NULL, points);
@@ -206,13 +237,15 @@ static int32_t add_index_cover(TileOutline *outline, const TileCover *of, int32_
 /* The tiles that the first position sees and later ones keep come before the loop over positions, the others in it. */
 static void add_sliding_loads(TileOutline *outline, int32_t cover, int32_t number, int32_t loop) {
   const TileSlide *slide = &outline->tiling->slide;
-  int64_t taps = outline->kernel->dims[slide->tap].extent;
+  int64_t taps = outline->kernel->dims[slide->tap].extent, before = rows_before(outline);
   TileTensor *tensor = &outline->tensors.data[outline->covers.data[cover].tensors[number]];
-  tensor->slots = (int32_t)(taps + slide->step * (outline->tiling->depth - 1));
-  for (int64_t tap = 0; tap < taps; tap++) {
+  tensor->slots = (int32_t)((taps + before + slide->step * (outline->tiling->depth - 1)) / slide->rows);
+  for (int64_t tap = 0, next; tap < taps; tap = next) {
     bool is_first = tap < taps - slide->step;
     add_step(outline, STEP_LOAD, cover, number, is_first ? outline->loops.data[loop].parent : loop, -1);
+    next = tap + slide->rows - (tap + before) % slide->rows; /* the next slot's first */
     array_last(&outline->steps).tap = tap;
+    array_last(&outline->steps).taps = next - tap;
     array_last(&outline->steps).is_first = is_first;
   }
 }
@@ -551,6 +584,24 @@ static void add_transfer(const TileOutline *outline, const TileStep *step, CostS
   *(loads ? &sums->loaded : &sums->stored) += (double)bytes * full;
 }
 
+/* Of one instance of |step|, all of them together divided by how many they are: folds start in the first iterations of
+ * their stage's loops alone. */
+static Status computation_cycles(const TileOutline *outline, const TileStep *step, const int64_t *extents,
+                                 DiagSink *diag, double *out_cycles) {
+  const TileOutlineCover *cover = &outline->covers.data[step->cover];
+  double cycles[2], rounds = 1;
+  for (int begins = 0; begins < 2; begins++) {
+    RETURN_IF_ERROR(tile_computation_cycles(outline->kernel, outline->machine, cover->cover.first_stage,
+                                            cover->cover.last_stage, begins == 1, extents, diag, &cycles[begins]));
+  }
+  for (int32_t l = cover->init_loop < 0 ? -1 : step->loop; l >= 0; l = outline->loops.data[l].parent) {
+    rounds *= (double)outline->loops.data[l].trip_count;
+    if (l == cover->init_loop) break;
+  }
+  *out_cycles = cycles[0] + (cycles[1] - cycles[0]) / rounds;
+  return STATUS_OK;
+}
+
 static Status add_computation(const TileOutline *outline, const TileStep *step, DiagSink *diag, CostSums *sums,
                               double *out_cycles) {
   const TileOutlineCover *cover = &outline->covers.data[step->cover];
@@ -561,8 +612,7 @@ static Status add_computation(const TileOutline *outline, const TileStep *step, 
   } else {
     int64_t extents[KERNEL_MAX_DIMS];
     for (int32_t d = 0; d < outline->kernel->dim_count; d++) extents[d] = cover->cover.points[d].extent;
-    RETURN_IF_ERROR(tile_computation_cycles(outline->kernel, outline->machine, cover->cover.first_stage,
-                                            cover->cover.last_stage, extents, diag, &cycles));
+    RETURN_IF_ERROR(computation_cycles(outline, step, extents, diag, &cycles));
   }
   double setup = (double)queue_for(outline->machine, STEP_COMPUTE)->setup;
   *out_cycles = (cycles * covered_share(outline, step) + setup) * (double)tile_outline_instances(outline, step->loop);

@@ -242,7 +242,9 @@ static PlanRange window_part(Tiler *tiler, const TileOutlineCover *cover, int32_
   IndexSpace *space = &tiler->plan->space;
   PlanRange held = held_range(tiler, cover, access, axis, fills), part = held;
   if (fills == NULL) part = tile_window_range(space, cover->windows[access], axis, cover->cover.points);
-  part.begin = index_add(space, part.begin, index_scale(space, held.begin, -1));
+  bool has_rows = tile_slide_has_rows(&tiler->outline, cover->windows[access], axis);
+  part.begin = has_rows ? tile_slide_row(&tiler->outline, space, fills)
+                        : index_add(space, part.begin, index_scale(space, held.begin, -1));
   return part;
 }
 

@@ -155,7 +155,7 @@ static Tiling cut_tiling(const Kernel *kernel, const Tiling *tiling) {
 /* The bytes of what a search varies; the extents of a Kernel's dims are the last. */
 typedef struct TilingKey {
   int8_t outer[KERNEL_MAX_DIMS], outer_count, depth, flags, position, tap;
-  int8_t rest[3]; /* 0: no padding */
+  int8_t rows, rest[2]; /* 0: no padding */
   int64_t slice, extents[KERNEL_MAX_DIMS];
 } TilingKey;
 
@@ -168,7 +168,11 @@ static TilingKey tiling_key(const Kernel *kernel, const Tiling *tiling) {
   const TileSlide *slide = &tiling->slide;
   bool flags[] = {tiling->splits_stages, tiling->spills_rows, tiling->holds_windows, tiling->in_place, slide->is_on};
   for (int i = 0; i < 5; i++) key.flags = (int8_t)(key.flags | flags[i] << i);
-  if (slide->is_on) key.position = (int8_t)slide->position, key.tap = (int8_t)slide->tap;
+  if (slide->is_on) {
+    key.position = (int8_t)slide->position;
+    key.tap = (int8_t)slide->tap;
+    key.rows = slide->rows > 1;
+  }
   return key;
 }
 
@@ -475,6 +479,7 @@ static TileSlide find_slide(const TilingSearch *search) {
     slide.position = windows->axes[position];
     slide.tap = windows->axes[tap];
     slide.step = windows->steps[position];
+    slide.rows = 1;
     slide.is_on = slide.step < kernel->dims[slide.tap].extent && kernel->dims[slide.position].extent > 1;
   }
   return slide;
@@ -567,7 +572,11 @@ Status tiling_search_forms(Arena *arena, const Kernel *kernel, const MachineDesc
   }
   if (can_be_in_place(&search)) find_choice(&search, &(Tiling){.in_place = true, .depth = depth}, out_choices);
   Tiling sliding = {.splits_stages = true, .holds_windows = true, .depth = depth, .slide = find_slide(&search)};
-  if (sliding.slide.is_on && forms > 1) find_choice(&search, &sliding, out_choices);
+  if (sliding.slide.is_on && forms > 1) {
+    find_choice(&search, &sliding, out_choices);
+    sliding.slide.rows = sliding.slide.step;
+    if (sliding.slide.rows > 1) find_choice(&search, &sliding, out_choices);
+  }
   arena_destroy(search.outlines);
   RETURN_IF_ERROR(search.status);
   if (out_choices->count > 0) return STATUS_OK;

@@ -11,11 +11,13 @@
 #include "hlo/machine/description/machine_description.h"
 
 /* Windows that move along an outer dim one position at a time: what the next position sees as well stays, so that each
- * element is loaded once.  The tiles of one index along both dims are the slots of a ring. */
+ * element is loaded once.  What one index along both dims is at is a row; the slots of a ring hold one row each, or as
+ * many as a position goes on by, which are loaded together. */
 typedef struct TileSlide {
   bool is_on;
-  int32_t position, tap; /* dims: an outer and an inner one; a tap further is the next tile */
-  int64_t step;          /* tiles from one position to the next, fewer than taps */
+  int32_t position, tap; /* dims: an outer and an inner one; a tap further is the next row */
+  int64_t step;          /* rows from one position to the next, fewer than taps */
+  int64_t rows;          /* of a slot: 1 or |step|; the last tap of a position is the last row of its slot */
 } TileSlide;
 
 typedef struct Tiling {
@@ -59,7 +61,7 @@ typedef struct TileStep {
   int32_t access;      /* among the cover's; COMPUTE: -1 */
   int32_t loop;        /* the innermost loop around it, -1 for none */
   int32_t index_cover; /* LOAD of a gather: the cover that computes its index tile; else -1 */
-  int64_t tap;         /* LOAD that slides: of the position at hand, or (|is_first|) of the first one */
+  int64_t tap, taps;   /* LOAD that slides: those that it brings, of the position at hand or (|is_first|) the first */
   bool is_first;
 } TileStep;
 
@@ -119,6 +121,9 @@ void tile_window_points(const TileOutline *outline, const TileWindows *windows, 
                         PlanRange *out_points);
 /* The slot of a tile that slides, among |slots|, for the same. */
 IndexExpr tile_slide_slot(const TileOutline *outline, IndexSpace *space, const TileStep *fills, int32_t slots);
+/* Its first row in that slot; and whether the tile's |axis| counts rows. */
+IndexExpr tile_slide_row(const TileOutline *outline, IndexSpace *space, const TileStep *fills);
+bool tile_slide_has_rows(const TileOutline *outline, const TileWindows *windows, int32_t axis);
 
 /* Executions of what stands in |loop|. */
 int64_t tile_outline_instances(const TileOutline *outline, int32_t loop);
