@@ -129,6 +129,15 @@ Status element_concatenate(Lowering *lowering, const HloInstruction *instruction
 
 /* --- run-time positions --- */
 
+/* A start is read whatever guards what begins there: it is in memory, and the same for all elements. */
+static Status lower_start(Lowering *lowering, const HloInstruction *start, const IndexExpr *index, int32_t *out_value) {
+  int32_t saved = lowering->predicate;
+  lowering->predicate = -1;
+  Status status = lower_element(lowering, start, index, out_value);
+  lowering->predicate = saved;
+  return status;
+}
+
 Status lower_dynamic_starts(Lowering *lowering, const HloInstruction *instruction, int first_index_operand,
                             const int64_t *sizes, IndexExpr *out_starts) {
   const Shape *whole = instruction->operands[0]->shape;
@@ -142,7 +151,7 @@ Status lower_dynamic_starts(Lowering *lowering, const HloInstruction *instructio
       out_starts[i] = index_constant(0);
       continue;
     }
-    RETURN_IF_ERROR(lower_element(lowering, start, is_vector ? &component : NULL, &value));
+    RETURN_IF_ERROR(lower_start(lowering, start, is_vector ? &component : NULL, &value));
     out_starts[i] = lowering_clamped_index(lowering, value, whole->dims[i] - sizes[i]);
   }
   return STATUS_OK;

@@ -125,13 +125,18 @@ static bool descends(const Kernel *kernel, int32_t value) {
   return false;
 }
 
+static bool is_start(const Kernel *kernel, const IndexAtom *atom) {
+  return atom->kind == INDEX_ATOM_VALUE && kernel->values[atom->number].dims == 0;
+}
+
 bool tile_may_bring(const Kernel *kernel, int32_t value, bool gathers) {
   const KernelValue *load = tile_load_value(kernel, value);
   if (load == NULL || kernel->buffers[load->buffer].role != KERNEL_OPERAND) return false;
   if (descends(kernel, value)) return false;
   if (gathers) return tile_load_is_gather(kernel, value);
   for (int i = 0; i < load->address.term_count; i++) {
-    if (tile_atom_is_run_time(kernel, &kernel->space.atoms.data[load->address.terms[i].atom])) return false;
+    const IndexAtom *atom = &kernel->space.atoms.data[load->address.terms[i].atom];
+    if (tile_atom_is_run_time(kernel, atom) && !is_start(kernel, atom)) return false;
   }
   return true;
 }
@@ -143,10 +148,6 @@ bool tile_load_is_gather(const Kernel *kernel, int32_t value) {
 }
 
 /* --- windows --- */
-
-static bool is_start(const Kernel *kernel, const IndexAtom *atom) {
-  return atom->kind == INDEX_ATOM_VALUE && kernel->values[atom->number].dims == 0;
-}
 
 static bool has_start(const Kernel *kernel, IndexExpr address) {
   bool found = false;

@@ -121,8 +121,8 @@ int32_t tile_stored_fold(const Kernel *kernel, int32_t stage);
 /* What it is follows from run-time values, also inside of a division or remainder. */
 bool tile_atom_is_run_time(const Kernel *kernel, const IndexAtom *atom);
 
-/* Whether a PERMUTE may bring load |value| from an array in the Buffer, nothing of whose address is a run-time value,
- * or with |gathers| a GATHER, by indices. */
+/* Whether a PERMUTE may bring load |value| from an array in the Buffer, whose address has no run-time part that varies
+ * from point to point, or with |gathers| a GATHER, by indices. */
 bool tile_may_bring(const Kernel *kernel, int32_t value, bool gathers);
 
 /* Whether the address of load |value| has a run-time part that varies from point to point (a gather): it is loaded by a

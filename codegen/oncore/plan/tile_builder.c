@@ -134,17 +134,16 @@ IndexExpr tile_access_address(TileBuilder *builder, int32_t access, IndexExpr ad
   return tile_address(builder, ref, axes, count);
 }
 
-/* The beginning of a range as an expression of the new Kernel: a number, or a parameter. */
-static IndexExpr range_begin(TileBuilder *builder, IndexExpr begin) {
+IndexExpr tile_parameter(TileBuilder *builder, IndexExpr expr) {
   int64_t constant, lower, upper;
-  if (index_is_constant(begin, &constant)) return begin;
-  index_range(&builder->plan_space, begin, &lower, &upper);
+  if (index_is_constant(expr, &constant)) return expr;
+  index_range(&builder->plan_space, expr, &lower, &upper);
   if (builder->parameter_buffer < 0) {
     TilePointer none = {false, -1, index_constant(0)};
     builder->parameter_buffer = tile_add_buffer(builder, KERNEL_OPERAND, TYPE_S64, none);
   }
   int32_t loaded = tile_add_load(builder, builder->parameter_buffer, index_constant(builder->parameters.count));
-  array_push(&builder->parameters, builder->arena, begin);
+  array_push(&builder->parameters, builder->arena, expr);
   return index_value(&builder->draft.space, loaded, lower, upper);
 }
 
@@ -154,7 +153,7 @@ static void make_whole(TileBuilder *builder, IndexExpr expr) {
     if (atom->kind == INDEX_ATOM_DIV || atom->kind == INDEX_ATOM_MOD) make_whole(builder, atom->inner);
     if (atom->kind != INDEX_ATOM_DIM || builder->has_whole[atom->number]) continue;
     int32_t dim = atom->number;
-    builder->whole[dim] = index_add(&builder->draft.space, range_begin(builder, builder->command->points[dim].begin),
+    builder->whole[dim] = index_add(&builder->draft.space, tile_parameter(builder, builder->command->points[dim].begin),
                                     builder->local[dim]);
     builder->has_whole[dim] = true;
   }
@@ -264,7 +263,7 @@ Status tile_copy_update(TileBuilder *builder, IndexExpr address, int32_t predica
   if (predicate >= 0) RETURN_IF_ERROR(tile_copy_value(builder, predicate, out_predicate));
   if (slice->extent == 0) return STATUS_OK;
   IndexSpace *space = &builder->draft.space;
-  if (!builder->has_slice_begin) builder->slice_begin = range_begin(builder, slice->begin);
+  if (!builder->has_slice_begin) builder->slice_begin = tile_parameter(builder, slice->begin);
   builder->has_slice_begin = true;
   *out_address = index_add(space, *out_address, index_scale(space, builder->slice_begin, -1));
   KernelValue inside = kernel_value_blank(KERNEL_IN_RANGE, TYPE_PRED);

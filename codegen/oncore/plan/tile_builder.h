@@ -57,6 +57,8 @@ TilePointer tile_ref_pointer(TileBuilder *builder, const PlanRef *ref);
 void tile_move_pointer(TileBuilder *builder, TilePointer *pointer, IndexExpr by, int64_t scale);
 /* The PlanScalar that stands for a run-time atom of the plan's Kernel. */
 IndexExpr tile_plan_scalar(TileBuilder *builder, const IndexAtom *atom);
+/* |expr| of the plan's loops and scalars as one of the new Kernel: a number, or a parameter. */
+IndexExpr tile_parameter(TileBuilder *builder, IndexExpr expr);
 
 /* --- dims and addresses --- */
 

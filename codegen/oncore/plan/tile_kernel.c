@@ -155,9 +155,11 @@ static IndexExpr load_address(TileBuilder *builder, const KernelValue *value, Ti
     if (atom->kind == INDEX_ATOM_DIM && !is_held) {
       address = index_add(space, address, index_scale(space, builder->local[atom->number], coefficient));
       tile_move_pointer(builder, pointer, builder->command->points[atom->number].begin, coefficient * element_bytes);
+    } else if (atom->kind == INDEX_ATOM_VALUE && index_load < 0 && is_held) {
+      IndexExpr scalar = tile_parameter(builder, tile_plan_scalar(builder, atom));
+      address = index_add(space, address, index_scale(space, scalar, coefficient));
     } else if (atom->kind == INDEX_ATOM_VALUE && index_load < 0) {
-      IndexExpr scalar = tile_plan_scalar(builder, atom);
-      tile_move_pointer(builder, pointer, scalar, coefficient * element_bytes);
+      tile_move_pointer(builder, pointer, tile_plan_scalar(builder, atom), coefficient * element_bytes);
     } else if (index_load >= 0 && tile_atom_is_run_time(from, atom)) {
       index_lower += coefficient * (coefficient > 0 ? atom->lower : atom->upper);
       index_upper += coefficient * (coefficient > 0 ? atom->upper : atom->lower);

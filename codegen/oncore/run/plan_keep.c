@@ -271,8 +271,18 @@ static bool is_copy(const Plan *plan, int32_t number) {
   return command->value < 0 && view_is_box(plan, &plan->memories[side->number], &view) && is_plain_copy(plan, number);
 }
 
-double plan_brought_cycles(const Plan *plan, const MachineDescription *machine, int32_t buffer) {
+static bool has_start(const Kernel *kernel, int32_t value) {
+  IndexExpr address = tile_load_value(kernel, value)->address;
+  bool found = false;
+  for (int i = 0; i < address.term_count; i++)
+    found = found || kernel->space.atoms.data[address.terms[i].atom].kind == INDEX_ATOM_VALUE;
+  return found;
+}
+
+double plan_brought_cycles(const Plan *plan, const MachineDescription *machine, int32_t buffer,
+                           bool *out_is_at_run_time) {
   double cycles = 0;
+  *out_is_at_run_time = false;
   Arena *scratch = arena_create();
   DiagSink quiet;
   diag_sink_init(&quiet, scratch);
@@ -281,6 +291,7 @@ double plan_brought_cycles(const Plan *plan, const MachineDescription *machine, 
     int32_t value, reader;
     if (!loads_memory(command) || memory_side(plan, command, buffer) == NULL || is_copy(plan, c)) continue;
     if (!may_bring(plan, c, &value, &reader)) continue;
+    *out_is_at_run_time = *out_is_at_run_time || (command->verb == PLAN_LOAD && has_start(plan->kernel, value));
     const PlanRef *tile = &command->targets[0];
     int64_t extents[KERNEL_MAX_DIMS];
     double each;

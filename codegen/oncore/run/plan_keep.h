@@ -32,8 +32,9 @@ bool plan_may_keep(const Plan *plan, int32_t buffer);
 /* Bytes of the tiles that are copies of |buffer|, which may be resident: they are gone where it is. */
 int64_t plan_copied_bytes(const Plan *plan, int32_t buffer);
 
-/* Cycles of those operations. */
-double plan_brought_cycles(const Plan *plan, const MachineDescription *machine, int32_t buffer);
+/* Cycles of those operations; |out_is_at_run_time|: run-time numbers say where some of them begin. */
+double plan_brought_cycles(const Plan *plan, const MachineDescription *machine, int32_t buffer,
+                           bool *out_is_at_run_time);
 
 /* |plan|, which holds nothing, under |interface|, whose buffers may be resident: commands read and write residents
  * where they are, and tiles that were copies of them are gone.  NULL in |out_plan|: what is left does not fit.  In

@@ -173,6 +173,20 @@ bool run_candidate_has(const RunCandidate *candidate, const RunTouch *touch) {
 
 /* --- what staying saves --- */
 
+/* Whether loads of |touch|, in a loop, go on while Kernels before it compute: nobody writes the bytes there, and it is
+ * not the first of its run. */
+static bool is_hidden(const RunCandidates *candidates, const RunTouch *touch) {
+  const RunTouches *touches = candidates->touches;
+  int32_t loop = touches->events.data[touch->event].loop, before = touch->event - 1;
+  if (loop < 0) return false;
+  const RunLoop *of = loop_at(candidates, loop);
+  for (int32_t t = touches->begins[of->first]; t < touches->begins[of->end]; t++)
+    if (touch_at(candidates, t)->writes && run_touches_meet(touch_at(candidates, t), touch)) return false;
+  while (before >= of->first && touches->events.data[before].use == NULL && !touches->events.data[before].ends_run)
+    before--;
+  return before >= of->first && touches->events.data[before].use != NULL && touches->events.data[before].loop == loop;
+}
+
 /* Cycles that Kernels spend on moving what |touch| is. */
 static double cycles_of(const RunCandidates *candidates, const RunTouch *touch) {
   const KernelUse *use = candidates->touches->events.data[touch->event].use;
@@ -191,7 +205,10 @@ static double cycles_of(const RunCandidates *candidates, const RunTouch *touch) 
     double each = residency_move_cycles(candidates->machine, bytes, loads);
     cycles += each * (double)plan_loop_instances(plan, command->loop);
   }
-  return touch->reads ? cycles - plan_brought_cycles(plan, candidates->machine, touch->buffer) : cycles;
+  if (!touch->reads) return cycles;
+  bool is_step; /* a slice of each step, which is read once */
+  double brought = plan_brought_cycles(plan, candidates->machine, touch->buffer, &is_step);
+  return (is_step && is_hidden(candidates, touch) ? 0 : cycles) - brought;
 }
 
 /* Whether |touch| updates a part of the array. */
