@@ -23,9 +23,11 @@ typedef ARRAY(StringView) NameArray;
 typedef struct PlanKeeper {
   Arena *arena;
   const MachineDescription *machine;
+  const TilerOptions *options;
   const ModulePlans *before;
   DiagSink *diag;
   StringMap kept;   /* identity of a Kernel and interface, as text → KeptPlan */
+  IntMap wholes;    /* identity of a Kernel → its plan in one tile, a pointer; 0: none that is another than its own */
   int32_t *numbers; /* by plan before: among the new ones, -1: not yet */
   ARRAY(ModulePlan) plans;
   ARRAY(NameArray) uses; /* by new plan */
@@ -47,14 +49,48 @@ static StringView interface_text(const PlanKeeper *keeper, const KernelUse *use,
   return sb_view(&text);
 }
 
-static Status make_kept(const PlanKeeper *keeper, const KernelUse *use, const PlanInterface *interface,
-                        KeptPlan *kept) {
-  const Plan *plan = module_plans_of(keeper->before, use);
-  RETURN_IF_ERROR(plan_keep(keeper->arena, plan, keeper->machine, interface, keeper->diag, &kept->plan));
-  if (kept->plan == NULL) return STATUS_OK;
-  RETURN_IF_ERROR(plan_check(keeper->arena, kept->plan, keeper->machine, keeper->diag, &kept->verdict));
-  if (hazard_report_faults(&kept->verdict.hazards) > 0) kept->plan = NULL;
+/* The plan of |use| in one tile, where its own has more operations; NULL: there is none. */
+static const Plan *whole_plan(PlanKeeper *keeper, const KernelUse *use) {
+  int64_t found;
+  if (int_map_find(&keeper->wholes, (uint64_t)use->identity, &found)) return (const Plan *)(intptr_t)found;
+  const Plan *own = module_plans_of(keeper->before, use), *whole = NULL;
+  int64_t operations = 0;
+  for (int32_t c = 0; c < own->command_count; c++) {
+    if (own->commands[c].verb == PLAN_BARRIER || command_is_transfer(&own->commands[c])) continue;
+    operations += plan_loop_instances(own, own->commands[c].loop);
+  }
+  if (operations > 1) whole = tiler_plan_whole(keeper->arena, own->kernel, own->name, keeper->machine, keeper->options);
+  int_map_set(&keeper->wholes, (uint64_t)use->identity, (intptr_t)whole);
+  return whole;
+}
+
+static bool has_transfers(const Plan *plan) {
+  for (int32_t c = 0; c < plan->command_count; c++)
+    if (plan->commands[c].verb != PLAN_BARRIER && command_is_transfer(&plan->commands[c])) return true;
+  return false;
+}
+
+/* |plan| under |interface|, if there is one that takes less than |*kept|. */
+static Status try_plan(const PlanKeeper *keeper, const Plan *plan, const PlanInterface *interface, KeptPlan *kept) {
+  KeptPlan tried = {.number = -1};
+  for (int32_t r = 0; r < interface->count; r++)
+    if (!plan_may_keep(plan, interface->residents[r].buffer)) return STATUS_OK;
+  RETURN_IF_ERROR(plan_keep(keeper->arena, plan, keeper->machine, interface, keeper->diag, &tried.plan));
+  if (tried.plan == NULL) return STATUS_OK;
+  RETURN_IF_ERROR(plan_check(keeper->arena, tried.plan, keeper->machine, keeper->diag, &tried.verdict));
+  if (hazard_report_faults(&tried.verdict.hazards) > 0) return STATUS_OK;
+  bool is_less = kept->plan == NULL || tried.verdict.simulation.cycles < kept->verdict.simulation.cycles;
+  if (is_less) *kept = tried;
   return STATUS_OK;
+}
+
+/* Tiles let transfers go on beside operations, those of other Kernels of the run too; where there are none, one tile is
+ * best. */
+static Status make_kept(PlanKeeper *keeper, const KernelUse *use, const PlanInterface *interface, KeptPlan *kept) {
+  RETURN_IF_ERROR(try_plan(keeper, module_plans_of(keeper->before, use), interface, kept));
+  if (interface->count == 0 || (kept->plan != NULL && has_transfers(kept->plan))) return STATUS_OK;
+  const Plan *whole = whole_plan(keeper, use);
+  return whole != NULL ? try_plan(keeper, whole, interface, kept) : STATUS_OK;
 }
 
 static KeptPlan *kept_plan(PlanKeeper *keeper, const KernelUse *use, const PlanInterface *interface) {
@@ -208,7 +244,9 @@ Status module_plans_keep(Arena *arena, const HloModule *module, const BufferAssi
   ModulePlans before = *plans;
   before.plans = ARENA_COPY_ARRAY(arena, ModulePlan, plans->plans, plans->count);
   PlanKeeper keeper = {.arena = arena, .machine = plans->machine, .before = &before, .diag = &quiet};
+  keeper.options = options;
   string_map_init(&keeper.kept, arena);
+  int_map_init(&keeper.wholes, arena);
   ResidencyModel model = {&keeper, plan_to_change, cycles_of};
   Residency residency;
   RETURN_IF_ERROR(residency_choose(arena, module, assignment, kernels, plans->machine, &model, diag, &residency));

@@ -109,15 +109,21 @@ typedef struct PlanSearch {
   Tiling tiling; /* its own */
 } PlanSearch;
 
-/* All dims in one tile: what every plan has to move and compute. */
+/* All dims in one tile. */
+static Tiling whole_tiling(const Kernel *kernel) {
+  Tiling whole = {.depth = 1, .holds_windows = true};
+  for (int32_t d = 0; d < kernel->dim_count; d++) whole.extents[d] = kernel->dims[d].extent;
+  return whole;
+}
+
+/* What every plan has to move and compute. */
 static double least_cycles(const PlanSearch *search) {
   Arena *scratch = arena_create();
-  Tiling whole = {.depth = 1, .holds_windows = true};
+  Tiling whole = whole_tiling(search->kernel);
   TileOutline outline;
   TilingCost cost;
   DiagSink quiet;
   diag_sink_init(&quiet, scratch);
-  for (int32_t d = 0; d < search->kernel->dim_count; d++) whole.extents[d] = search->kernel->dims[d].extent;
   tile_outline_make(scratch, search->kernel, search->machine, &whole, &outline);
   Status status = tile_outline_cost(&outline, &quiet, &cost);
   double cycles = status == STATUS_OK ? cost.busiest : 0;
@@ -197,4 +203,18 @@ Status tiler_plan(Arena *arena, const Kernel *kernel, StringView name, const Mac
   RETURN_IF_ERROR(find_better(&search, list));
   *out_plan = search.best;
   return STATUS_OK;
+}
+
+const Plan *tiler_plan_whole(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
+                             const TilerOptions *options) {
+  Tiling whole = whole_tiling(kernel);
+  TileOutline outline;
+  DiagSink quiet;
+  const Plan *plan;
+  diag_sink_init(&quiet, arena);
+  if (check_rules(kernel, &quiet) != STATUS_OK) return NULL;
+  tile_outline_make(arena, kernel, machine, &whole, &outline);
+  if (tile_outline_footprint(&outline) > machine_buffer_usable(machine)) return NULL;
+  Status status = tiler_plan_tiling(arena, kernel, name, machine, &whole, options, &quiet, &plan);
+  return status == STATUS_OK ? plan : NULL;
 }

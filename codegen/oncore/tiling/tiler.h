@@ -22,6 +22,11 @@ int32_t tiler_effort(const TilerOptions *options);
 MUST_USE Status tiler_plan(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
                            const TilerOptions *options, DiagSink *diag, const Plan **out_plan);
 
+/* The plan of |kernel| in one tile, with its stages in one computation: the fewest commands, for where nothing has to
+ * be moved.  NULL: there is none, or it takes more than the Buffer.  Lifetimes as those of tiler_plan. */
+const Plan *tiler_plan_whole(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
+                             const TilerOptions *options);
+
 /* What tiler_plan would estimate, in cycles; infinity when it would fail. */
 double tiler_estimate(const Kernel *kernel, const MachineDescription *machine, const TilerOptions *options);
 
