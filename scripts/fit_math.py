@@ -71,7 +71,8 @@ def far(u):
 LOG_TAIL = lambda f: series(lambda k: mpf(-1) ** k / (k + 3), f)
 FITS = [
     ("exp_single", "(exp r - 1 - r) / r², |r| <= ln 2 / 2", factorial_tail(2), -0.3470, 0.3470, 5, lambda r: r * r),
-    ("exp_middle", "the same", factorial_tail(2), -0.3467, 0.3467, 6, lambda r: r * r),
+    ("exp_sixteenth", "the same, |r| <= ln 2 / 32", factorial_tail(2), -0.02168, 0.02168, 2, lambda r: r * r),
+    ("exp_middle", "(exp r - 1 - r) / r², |r| <= ln 2 / 2", factorial_tail(2), -0.3467, 0.3467, 6, lambda r: r * r),
     ("exp_double", "the same", factorial_tail(2), -0.3467, 0.3467, 10, lambda r: r * r),
     ("log_single", "(log(1 + f) - f + f²/2) / f³, 3/4 <= 1 + f <= 3/2", LOG_TAIL, -0.25, 0.5, 9, lambda f: f * f),
     ("log_middle", "(log((1 + s) / (1 - s)) - 2s) / s³ in s²", lambda z: series(lambda k: mpf(2) / (2 * k + 3), z), 0, Z_LOG, 5, lambda z: z / 2),
@@ -91,6 +92,10 @@ FITS = [
     ("erf_far_double", "erfc(x) exp(x²) in (x - 2) / (x + 2), 1 <= x <= 6", erfc_scaled, -mpf(1) / 3, mpf(1) / 2, 15, far),
     ("cbrt", "cube root of 1 <= m <= 2", lambda m: mp.cbrt(m), 1, 2, 5, UNIT),
 ]
+
+
+# name, comment, values by index
+TABLES = [("power", "2^(k/16)", lambda k: mpf(2) ** (mpf(k) / 16))]
 
 
 def fit(function, lower, upper, count, weight):
@@ -123,6 +128,9 @@ def main():
         print(f"{name:18} {count:3} terms, error 2^{error:.1f}")
         terms = ", ".join(float(c).hex() for c in reversed(coefficients))
         lines += [f"/* {comment}: error 2^{error:.1f} */", f"const MathFit fit_{name} = {{{count}, {{{terms}}}}};", ""]
+    for name, comment, value in TABLES:
+        terms = ", ".join(float(value(k)).hex() for k in range(16))
+        lines += [f"/* {comment} */", f"const MathTable table_{name} = {{{{{terms}}}}};", ""]
     if "--check" not in sys.argv:
         path = pathlib.Path(__file__).resolve().parent.parent / "codegen/vec/math_fits.c"
         path.write_text("\n".join(lines[:-1]) + "\n")

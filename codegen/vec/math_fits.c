@@ -5,7 +5,10 @@
 const MathFit fit_exp_single = {
     5, {0x1.6d99f8acc5f17p-10, 0x1.123e462d711c2p-7, 0x1.55547b9eb8ebep-5, 0x1.55548a193f3dcp-3, 0x1.00000045ed590p-1}};
 
-/* the same: error 2^-34.2 */
+/* the same, |r| <= ln 2 / 32: error 2^-29.2 */
+const MathFit fit_exp_sixteenth = {2, {0x1.55572155d174fp-3, 0x1.0002239f9033bp-1}};
+
+/* (exp r - 1 - r) / r², |r| <= ln 2 / 2: error 2^-34.2 */
 const MathFit fit_exp_middle = {6,
                                 {0x1.a1895e444e64bp-13, 0x1.6d994d085c777p-10, 0x1.11109f75b465dp-7,
                                  0x1.55547c5f733e8p-5, 0x1.5555557fd428ap-3, 0x1.00000045909a6p-1}};
@@ -105,3 +108,10 @@ const MathFit fit_erf_far_double = {
 const MathFit fit_cbrt = {
     5,
     {-0x1.50ad875e0f765p-7, 0x1.588d7ad208d58p-4, -0x1.2f602b980cc05p-2, 0x1.6d8ece8de1628p-1, 0x1.0453d54166750p-1}};
+
+/* 2^(k/16) */
+const MathTable table_power = {{0x1.0000000000000p+0, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0,
+                                0x1.306fe0a31b715p+0, 0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0,
+                                0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0, 0x1.8ace5422aa0dbp+0, 0x1.9c49182a3f090p+0,
+                                0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0, 0x1.d5818dcfba487p+0,
+                                0x1.ea4afa2a490dap+0}};

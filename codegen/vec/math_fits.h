@@ -1,4 +1,5 @@
-/* Polynomials of the mathematical functions, fitted by scripts/fit_math.py; math_fits.c says what each approximates. */
+/* Polynomials and tables of the mathematical functions, fitted by scripts/fit_math.py; math_fits.c says what each
+ * approximates. */
 #ifndef XLAC_CODEGEN_VEC_MATH_FITS_H
 #define XLAC_CODEGEN_VEC_MATH_FITS_H
 
@@ -9,7 +10,13 @@ typedef struct MathFit {
   double terms[MATH_FIT_MAX_TERMS]; /* from the highest power down */
 } MathFit;
 
-extern const MathFit fit_exp_single, fit_exp_middle, fit_exp_double;
+/* Values for four bits of an index. */
+#define MATH_TABLE_SIZE 16
+typedef struct MathTable {
+  double values[MATH_TABLE_SIZE];
+} MathTable;
+
+extern const MathFit fit_exp_single, fit_exp_sixteenth, fit_exp_middle, fit_exp_double;
 extern const MathFit fit_log_single, fit_log_middle, fit_log_double, fit_log_pair;
 extern const MathFit fit_sin_single, fit_sin_middle, fit_sin_double;
 extern const MathFit fit_cos_single, fit_cos_middle, fit_cos_double;
@@ -17,5 +24,7 @@ extern const MathFit fit_atan_middle, fit_atan_double;
 extern const MathFit fit_tanh_double;
 extern const MathFit fit_erf_single, fit_erf_near_double, fit_erf_far_double;
 extern const MathFit fit_cbrt;
+
+extern const MathTable table_power;
 
 #endif

@@ -178,11 +178,15 @@ static double magic(const Math *m) {
   return m->is_double ? 0x1.8p52 : 0x1.8p23;
 }
 
-MathWhole m_whole_product(const Math *m, LLVMValueRef a, double b) {
+static MathWhole whole_product(const Math *m, LLVMValueRef a, double b, double anchor) {
   MathWhole n;
-  n.sum = m_fma(m, a, m_const(m, b), m_const(m, magic(m)));
-  n.value = m_sub(m, n.sum, m_const(m, magic(m)));
+  n.sum = m_fma(m, a, m_const(m, b), m_const(m, anchor));
+  n.value = m_sub(m, n.sum, m_const(m, anchor));
   return n;
+}
+
+MathWhole m_whole_product(const Math *m, LLVMValueRef a, double b) {
+  return whole_product(m, a, b, magic(m));
 }
 
 /* The low bits of the sum are n in two's complement: shifted into the exponent, they add to that of 1. */
@@ -192,7 +196,7 @@ LLVMValueRef m_power_of_two(const Math *m, const MathWhole *n) {
   return m_from_bits(m, LLVMBuildAdd(m->b, shifted, m_int(m, one), ""));
 }
 
-/* AVX-512 scales by a float exponent in one instruction, on whole registers. */
+/* AVX-512 scales by a float exponent, rounded down, in one instruction, on whole registers. */
 static LLVMValueRef scale_by_instruction(const Math *m, LLVMValueRef value, LLVMValueRef n) {
   int bits = m->lanes * (m->is_double ? 64 : 32);
   if (!m->vec->target->has_avx512 || bits < 128) return NULL;
@@ -227,6 +231,45 @@ LLVMValueRef m_scale_by_power(const Math *m, LLVMValueRef value, const MathWhole
   rest.sum = m_add(m, rest.value, m_const(m, magic(m)));
   value = m_mul(m, value, m_power_of_two(m, &half));
   return m_mul(m, value, m_power_of_two(m, &rest));
+}
+
+/* --- tables --- */
+
+bool m_has_tables(const Math *m) {
+  return !m->is_double && m->vec->target->has_avx512;
+}
+
+/* A register holds a table: lanes are permuted in one instruction. */
+LLVMValueRef m_lookup(const Math *m, LLVMValueRef index, const MathTable *table) {
+  const VecBuilder *vec = m->vec;
+  if (m->lanes > MATH_TABLE_SIZE) {
+    Math half = *m;
+    half.lanes = m->lanes / 2;
+    LLVMValueRef low = m_lookup(&half, vec_slice(vec, index, 0, half.lanes), table);
+    LLVMValueRef high = m_lookup(&half, vec_slice(vec, index, half.lanes, half.lanes), table);
+    return vec_join(vec, low, high, half.lanes);
+  }
+  LLVMValueRef values[MATH_TABLE_SIZE];
+  for (int i = 0; i < MATH_TABLE_SIZE; i++) values[i] = vec_constant_double(vec, TYPE_F32, table->values[i], 1);
+  bool is_whole = m->lanes == MATH_TABLE_SIZE;
+  LLVMValueRef arguments[] = {LLVMConstVector(values, MATH_TABLE_SIZE),
+                              is_whole ? index : vec_pad(vec, index, m->lanes, MATH_TABLE_SIZE)};
+  LLVMValueRef found = vec_intrinsic(vec, "llvm.x86.avx512.permvar.sf.512", NULL, 0, arguments, 2);
+  return is_whole ? found : vec_slice(vec, found, 0, m->lanes);
+}
+
+MathWhole m_sixteenths_product(const Math *m, LLVMValueRef a, double b) {
+  return whole_product(m, a, b, magic(m) / MATH_TABLE_SIZE);
+}
+
+LLVMValueRef m_scale_by_floor(const Math *m, LLVMValueRef value, LLVMValueRef n) {
+  enum { LEAST_LANES = 4 };
+  if (m->lanes >= LEAST_LANES) return scale_by_instruction(m, value, n);
+  Math whole = *m;
+  whole.lanes = LEAST_LANES;
+  LLVMValueRef scaled = scale_by_instruction(&whole, vec_pad(m->vec, value, m->lanes, LEAST_LANES),
+                                             vec_pad(m->vec, n, m->lanes, LEAST_LANES));
+  return vec_slice(m->vec, scaled, 0, m->lanes);
 }
 
 /* --- pairs --- */

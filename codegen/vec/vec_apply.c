@@ -62,18 +62,6 @@ static LLVMValueRef function_of(const VecBuilder *vec, const VecOp *op, VecRule 
   return function.value;
 }
 
-/* Fewer lanes than a register's as a whole one, the others zero. */
-static LLVMValueRef padded(const VecBuilder *vec, LLVMValueRef value, int lanes, int full) {
-  LLVMTypeRef element = lanes == 1 ? LLVMTypeOf(value) : LLVMGetElementType(LLVMTypeOf(value));
-  if (lanes == 1) {
-    LLVMValueRef zeros = LLVMConstNull(vec_of(element, full));
-    return LLVMBuildInsertElement(vec->builder, zeros, value,
-                                  LLVMConstInt(LLVMInt32TypeInContext(vec->context), 0, false), "");
-  }
-  for (; lanes < full; lanes *= 2) value = vec_join(vec, value, LLVMConstNull(vec_of(element, lanes)), lanes);
-  return value;
-}
-
 static bool is_inline_scalar(const VecBuilder *vec, const VecOp *plain, int lanes) {
   return lanes == 1 && row_of(plain)->placement == CALLED_IF_WIDE && plain->type != TYPE_F64 && vec->target->has_fma;
 }
@@ -97,7 +85,7 @@ static LLVMValueRef call(const VecBuilder *vec, const VecOp *op, VecRule rule, c
   LLVMValueRef arguments[MAX_CALL_OPERANDS];
   for (int i = 0; i < count; i++) {
     types[i] = vec_of(element, full);
-    arguments[i] = lanes < full ? padded(vec, operands[i], lanes, full) : operands[i];
+    arguments[i] = lanes < full ? vec_pad(vec, operands[i], lanes, full) : operands[i];
   }
   if (is_inline_scalar(vec, &plain, lanes)) return vec_slice(vec, rule(vec, &plain, arguments, full), 0, 1);
   LLVMTypeRef type = LLVMFunctionType(types[0], types, (unsigned)count, false);

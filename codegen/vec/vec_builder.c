@@ -117,6 +117,17 @@ LLVMValueRef vec_join(const VecBuilder *vec, LLVMValueRef low, LLVMValueRef high
   return LLVMBuildShuffleVector(vec->builder, low, high, LLVMConstVector(elements, (unsigned)lanes * 2), "");
 }
 
+LLVMValueRef vec_pad(const VecBuilder *vec, LLVMValueRef value, int lanes, int full) {
+  LLVMTypeRef element = lanes == 1 ? LLVMTypeOf(value) : LLVMGetElementType(LLVMTypeOf(value));
+  if (lanes == 1) {
+    LLVMValueRef zeros = LLVMConstNull(vec_of(element, full));
+    return LLVMBuildInsertElement(vec->builder, zeros, value,
+                                  LLVMConstInt(LLVMInt32TypeInContext(vec->context), 0, false), "");
+  }
+  for (; lanes < full; lanes *= 2) value = vec_join(vec, value, LLVMConstNull(vec_of(element, lanes)), lanes);
+  return value;
+}
+
 LLVMValueRef vec_any(const VecBuilder *vec, LLVMValueRef condition, int lanes) {
   if (lanes == 1) return condition;
   LLVMValueRef word =

@@ -15,6 +15,8 @@ LLVMValueRef vec_float_bits(const VecBuilder *vec, int bits, uint64_t value, int
 LLVMValueRef vec_slice(const VecBuilder *vec, LLVMValueRef value, int first, int count);
 /* Two values of |lanes| lanes each as one. */
 LLVMValueRef vec_join(const VecBuilder *vec, LLVMValueRef low, LLVMValueRef high, int lanes);
+/* |lanes| lanes, or a scalar, as the first of |full|, the others zero. */
+LLVMValueRef vec_pad(const VecBuilder *vec, LLVMValueRef value, int lanes, int full);
 LLVMValueRef vec_intrinsic(const VecBuilder *vec, const char *name, LLVMTypeRef *overloads, int overload_count,
                            LLVMValueRef *arguments, int argument_count);
 

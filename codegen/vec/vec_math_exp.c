@@ -8,16 +8,26 @@ typedef struct ExpParts {
   LLVMValueRef p; /* exp(r) - 1 */
 } ExpParts;
 
-/* x = n·ln 2 + r; ln 2 in two parts, the first so short that n times it is exact.  NaN goes through all of it. */
-static ExpParts split_exp(const Math *m, LLVMValueRef x, LLVMValueRef x_low) {
+#define LOG2_E 0x1.71547652b82fep+0
+
+/* x - n·ln 2; ln 2 in two parts, the first so short that n times it is exact.  NaN goes through all of it. */
+static LLVMValueRef take_powers(const Math *m, LLVMValueRef x, LLVMValueRef n) {
   double high = m->is_double ? 0x1.62e42fefa38p-1 : 0x1.62ep-1;
   double low = m->is_double ? 0x1.ef35793c7673p-45 : 0x1.0bfbe8e8p-15;
-  ExpParts parts;
-  parts.n = m_whole_product(m, x, 0x1.71547652b82fep+0);
-  LLVMValueRef r = m_fma(m, parts.n.value, m_const(m, -high), x);
-  r = m_fma(m, parts.n.value, m_const(m, -low), r);
+  return m_fma(m, n, m_const(m, -low), m_fma(m, n, m_const(m, -high), x));
+}
+
+/* exp(r) - 1 */
+static LLVMValueRef small_expm1(const Math *m, LLVMValueRef r, const MathFit *fit) {
+  return m_fma(m, m_mul(m, r, r), m_polynomial(m, r, fit), r);
+}
+
+/* x = n·ln 2 + r, n whole */
+static ExpParts split_exp(const Math *m, LLVMValueRef x, LLVMValueRef x_low) {
+  ExpParts parts = {.n = m_whole_product(m, x, LOG2_E)};
+  LLVMValueRef r = take_powers(m, x, parts.n.value);
   if (x_low != NULL) r = m_add(m, r, x_low);
-  parts.p = m_fma(m, m_mul(m, r, r), m_polynomial(m, r, exp_fits[m->precision]), r);
+  parts.p = small_expm1(m, r, exp_fits[m->precision]);
   return parts;
 }
 
@@ -26,9 +36,22 @@ static LLVMValueRef clamp_exponent(const Math *m, LLVMValueRef x) {
   return m_clamp(m, x, m->is_double ? -746 : -104, m->is_double ? 710 : 89);
 }
 
-LLVMValueRef math_exp(const Math *m, LLVMValueRef x) {
+static LLVMValueRef exp_by_wholes(const Math *m, LLVMValueRef x) {
   ExpParts parts = split_exp(m, clamp_exponent(m, x), NULL);
   return m_scale_by_power(m, m_add(m, parts.p, m_const(m, 1)), &parts.n);
+}
+
+/* Multiples of 1/16 for n, their powers from a table: r is so small that two terms do. */
+static LLVMValueRef exp_by_sixteenths(const Math *m, LLVMValueRef x) {
+  LLVMValueRef bounded = clamp_exponent(m, x);
+  MathWhole n = m_sixteenths_product(m, bounded, LOG2_E);
+  LLVMValueRef power = m_lookup(m, m_bits(m, n.sum), &table_power);
+  LLVMValueRef p = small_expm1(m, take_powers(m, bounded, n.value), &fit_exp_sixteenth);
+  return m_scale_by_floor(m, m_fma(m, power, p, power), n.value);
+}
+
+LLVMValueRef math_exp(const Math *m, LLVMValueRef x) {
+  return m_has_tables(m) ? exp_by_sixteenths(m, x) : exp_by_wholes(m, x);
 }
 
 LLVMValueRef math_exp_moderate(const Math *m, LLVMValueRef x) {
@@ -91,10 +114,11 @@ VEC_RULE(vec_math_tanh) {
 }
 
 /* e/(1 + e) or 1/(1 + e) with e = exp(-|x|): keeps its precision where the result is small.  What rounding 1 + e lost
- * is taken from the quotient (at its weight for small e, where it matters most). */
+ * is taken from the quotient (at its weight for small e, where it matters most); a power from a table would cost a
+ * third of a unit. */
 VEC_RULE(vec_math_logistic) {
   Math m = math_of(vec, op->type, lanes);
-  LLVMValueRef x = operands[0], e = math_exp(&m, m_neg(&m, m_abs(&m, x))), one = m_const(&m, 1);
+  LLVMValueRef x = operands[0], e = exp_by_wholes(&m, m_neg(&m, m_abs(&m, x))), one = m_const(&m, 1);
   LLVMValueRef numerator = m_select(&m, m_sign_bit(&m, x), e, one);
   LLVMValueRef denominator = m_add(&m, one, e), lost = m_sub(&m, e, m_sub(&m, denominator, one));
   LLVMValueRef quotient = m_div(&m, numerator, denominator);
