@@ -213,20 +213,6 @@ static void emit_body(const MicroEmitter *micro) {
   LLVMBuildRetVoid(vec->builder);
 }
 
-/* All of the function, which has no frame but what the assembly makes. */
-static void emit_assembly(const MicroEmitter *micro, const char *text) {
-  const VecBuilder *vec = micro->vec;
-  static const char clobbers[] = "~{memory}";
-  ir_function_mark(micro->function, "naked");
-  ir_function_leave_plain(micro->function);
-  LLVMPositionBuilderAtEnd(vec->builder, add_block(micro));
-  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(vec->context), NULL, 0, false);
-  LLVMValueRef assembly = LLVMGetInlineAsm(type, text, strlen(text), clobbers, strlen(clobbers), true, false,
-                                           LLVMInlineAsmDialectATT, false);
-  LLVMBuildCall2(vec->builder, type, assembly, NULL, 0, "");
-  LLVMBuildUnreachable(vec->builder);
-}
-
 static LLVMValueRef micro_function(const VecBuilder *vec, const ContractionBlocking *blocking) {
   char name[144];
   micro_name(blocking, name, sizeof name);
@@ -243,7 +229,7 @@ static LLVMValueRef micro_function(const VecBuilder *vec, const ContractionBlock
   Arena *scratch = arena_create();
   const char *assembly = contraction_micro_assembly(scratch, vec->target, blocking);
   if (assembly != NULL)
-    emit_assembly(&micro, assembly);
+    ir_function_set_assembly(vec->builder, function, sv_from_cstring(assembly));
   else
     emit_body(&micro);
   arena_destroy(scratch);

@@ -1,4 +1,5 @@
 /* Packing: the lhs as rows with the depth contiguous, the rhs as rows of one panel. */
+#include "base/checked_math.h"
 #include "codegen/blocks/contraction_internal.h"
 
 #define WIDE_COPY 4 /* registers that are copied at a time */
@@ -153,6 +154,43 @@ static void pack_square(ContractionEmitter *emitter, const SquareBlock *square) 
     LLVMValueRef target = block_element(vec, square->type, square->target, block_int(vec, i * square->target_stride));
     vec_store(vec, square->type, is_lhs ? packed_value(emitter, rows[i], true, lanes) : rows[i], target, NULL, lanes);
   }
+}
+
+/* The distance of the elements of |factor| along |dim|, where it is a load that squares can be moved from as they are
+ * (vec_move_squares); 0 for others. */
+static int64_t plain_square_row(const ContractionEmitter *emitter, int32_t factor, int dim) {
+  const ContractionBlocking *blocking = emitter->blocking;
+  const KernelValue *value = &emitter->kernel->values[factor];
+  int64_t stride;
+  bool is_plain = value->kind == KERNEL_LOAD && value->predicate < 0 && value->type == blocking->type &&
+                  blocking->group == 1 && vec_moves_squares(emitter->vec->target, blocking->type, blocking->lanes);
+  if (!is_plain || !kernel_plain_stride(emitter->kernel, value->address, dim, &stride)) return 0;
+  return max_i64(stride, 0);
+}
+
+/* Where the row of |square| at index |along| begins. */
+static LLVMValueRef square_address(ContractionEmitter *emitter, const SquareBlock *square, LLVMValueRef along) {
+  emitter->point.dims[square->across] = square->across_begin;
+  emitter->point.dims[square->along] = along;
+  return point_load_pointer(&emitter->point, square->factor);
+}
+
+/* |square| and those that follow it along the depth, |count| in all, |step| elements apart in the packed form; |row| as
+ * plain_square_row has it. */
+static void move_squares(ContractionEmitter *emitter, const SquareBlock *square, int64_t row, int64_t step,
+                         LLVMValueRef count) {
+  const ContractionBlocking *blocking = emitter->blocking;
+  bool is_lhs = square->factor == blocking->lhs;
+  VecSquares squares = {.target = square->target,
+                        .source_row = row,
+                        .target_row = square->target_stride,
+                        .source_step = is_lhs ? row * blocking->lanes : blocking->lanes,
+                        .target_step = step,
+                        .count = count,
+                        .last_moves = !is_lhs};
+  squares.source = square_address(emitter, square, square->along_begin);
+  if (square->along_last != NULL) squares.last = square_address(emitter, square, square->along_last);
+  vec_move_squares(emitter->vec, blocking->type, &squares, blocking->lanes);
 }
 
 /* --- lhs --- */
@@ -397,6 +435,27 @@ static void pack_strips(ContractionEmitter *emitter, const DepthBlock *block, LL
   point_loop_end(&emitter->point, &tiles);
 }
 
+/* A square of the lhs and all those that follow it along the depth, |count| indices from |first| on. */
+static void pack_squares_along(ContractionEmitter *emitter, SquareBlock *square, LLVMValueRef first, LLVMValueRef count,
+                               LLVMValueRef target) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  int64_t row = plain_square_row(emitter, square->factor, square->along);
+  square->along_begin = first;
+  square->target = target;
+  if (row > 0) {
+    LLVMValueRef up = ir_index_add(vec->builder, count, block_int(vec, blocking->lanes - 1));
+    LLVMValueRef squares = LLVMBuildUDiv(vec->builder, up, block_int(vec, blocking->lanes), "");
+    move_squares(emitter, square, row, blocking->lanes, squares);
+    return;
+  }
+  PointLoop steps = point_loop_begin(&emitter->point, ir_range_below(count), blocking->lanes);
+  square->along_begin = ir_index_add(vec->builder, first, steps.index);
+  square->target = block_element(vec, blocking->packed_type, target, steps.index);
+  pack_square(emitter, square);
+  point_loop_end(&emitter->point, &steps);
+}
+
 /* |range| of the block's rows, whole lanes of them, in squares; beyond the depth the padding of the rows is written.
  */
 static void pack_row_squares(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin,
@@ -419,13 +478,10 @@ static void pack_row_squares(ContractionEmitter *emitter, const DepthBlock *bloc
   block_set_linear(emitter, &blocking->rows, blocking->rows.count, &blocking->lhs_set,
                    ir_index_add(vec->builder, row_begin, rows.index));
   square.across_begin = emitter->point.dims[square.across];
-  PointLoop steps = point_loop_begin(&emitter->point, ir_range_below(count), blocking->lanes);
-  square.along_begin = ir_index_add(vec->builder, first, steps.index);
-  LLVMValueRef offset = ir_index_add(vec->builder, ir_index_multiply(vec->builder, rows.index, square.target_stride),
-                                     ir_index_add(vec->builder, nest.offset, steps.index));
-  square.target = block_element(vec, blocking->packed_type, emitter->lhs_pack, offset);
-  pack_square(emitter, &square);
-  point_loop_end(&emitter->point, &steps);
+  LLVMValueRef row = ir_index_multiply(vec->builder, rows.index, square.target_stride);
+  LLVMValueRef target =
+      block_element(vec, blocking->packed_type, emitter->lhs_pack, ir_index_add(vec->builder, row, nest.offset));
+  pack_squares_along(emitter, &square, first, count, target);
   point_loop_end(&emitter->point, &rows);
   depth_nest_end(&nest);
 }
@@ -593,6 +649,19 @@ static void pack_panel_groups(ContractionEmitter *emitter, const Panel *panel, L
   point_loop_end(&emitter->point, &depth);
 }
 
+/* Index |step| of a run of the depth that begins with |first| at |offset| of the panel's rows, and at |vector| of its
+ * columns. */
+static void place_panel_square(const ContractionEmitter *emitter, SquareBlock *square, LLVMValueRef first,
+                               LLVMValueRef step, LLVMValueRef offset, LLVMValueRef vector) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  square->across_begin = ir_index_add(vec->builder, first, step);
+  LLVMValueRef number = ir_index_add(vec->builder, offset, step);
+  if (blocking->group > 1) number = LLVMBuildUDiv(vec->builder, number, block_int(vec, blocking->group), "");
+  LLVMValueRef at = ir_index_multiply(vec->builder, number, blocking->packed_stride);
+  square->target = block_element(vec, blocking->type, emitter->rhs_pack, ir_index_add(vec->builder, at, vector));
+}
+
 /* |depth| of a run, whole squares' lanes of it, in squares; columns beyond the run repeat its last. */
 static void pack_panel_squares(ContractionEmitter *emitter, const Panel *panel, LLVMValueRef first, IndexRange depth,
                                LLVMValueRef offset) {
@@ -606,15 +675,19 @@ static void pack_panel_squares(ContractionEmitter *emitter, const Panel *panel, 
   emitter->point.vector_dim = square.across;
   PointLoop vectors =
       point_loop_begin(&emitter->point, ir_range_below(block_int(vec, blocking->panel_width)), blocking->lanes);
-  PointLoop steps = point_loop_begin_guarded(&emitter->point, depth, blocking->lanes * blocking->group);
-  square.across_begin = ir_index_add(vec->builder, first, steps.index);
   square.along_begin = ir_index_add(vec->builder, panel->column, vectors.index);
-  LLVMValueRef number = ir_index_add(vec->builder, offset, steps.index);
-  if (blocking->group > 1) number = LLVMBuildUDiv(vec->builder, number, block_int(vec, blocking->group), "");
-  LLVMValueRef at = ir_index_multiply(vec->builder, number, blocking->packed_stride);
-  square.target = block_element(vec, blocking->type, emitter->rhs_pack, ir_index_add(vec->builder, at, vectors.index));
-  pack_square(emitter, &square);
-  point_loop_end(&emitter->point, &steps);
+  int64_t row = plain_square_row(emitter, square.factor, square.along);
+  if (row > 0) {
+    LLVMValueRef size = LLVMBuildSub(vec->builder, depth.end, depth.begin, "");
+    place_panel_square(emitter, &square, first, depth.begin, offset, vectors.index);
+    move_squares(emitter, &square, row, blocking->lanes * blocking->packed_stride,
+                 LLVMBuildUDiv(vec->builder, size, block_int(vec, blocking->lanes), ""));
+  } else {
+    PointLoop steps = point_loop_begin_guarded(&emitter->point, depth, blocking->lanes * blocking->group);
+    place_panel_square(emitter, &square, first, steps.index, offset, vectors.index);
+    pack_square(emitter, &square);
+    point_loop_end(&emitter->point, &steps);
+  }
   point_loop_end(&emitter->point, &vectors);
   emitter->point.vector_dim = square.along;
 }

@@ -15,6 +15,19 @@ LLVMValueRef ir_function_add(LLVMModuleRef module, const char *name, LLVMTypeRef
   return function;
 }
 
+void ir_function_set_assembly(LLVMBuilderRef builder, LLVMValueRef function, StringView text) {
+  static const char clobbers[] = "~{memory}";
+  LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(function));
+  ir_function_mark(function, "naked");
+  ir_function_leave_plain(function);
+  LLVMPositionBuilderAtEnd(builder, LLVMAppendBasicBlockInContext(context, function, ""));
+  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(context), NULL, 0, false);
+  LLVMValueRef assembly = LLVMGetInlineAsm(type, text.data, text.size, clobbers, strlen(clobbers), true, false,
+                                           LLVMInlineAsmDialectATT, false);
+  LLVMBuildCall2(builder, type, assembly, NULL, 0, "");
+  LLVMBuildUnreachable(builder);
+}
+
 void ir_function_leave_plain(LLVMValueRef function) {
   ir_function_mark(function, "optnone");
   ir_function_mark(function, "noinline"); /* which optnone needs */

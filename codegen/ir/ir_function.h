@@ -4,11 +4,17 @@
 
 #include <llvm-c/Core.h>
 
+#include "base/string_view.h"
+
 /* Gives |function| LLVM's attribute |name|, one without a value. */
 void ir_function_mark(LLVMValueRef function, const char *name);
 
 /* Adds a function that no exception leaves. */
 LLVMValueRef ir_function_add(LLVMModuleRef module, const char *name, LLVMTypeRef type, LLVMLinkage linkage);
+
+/* Gives |function| its body, which is all of it: it has no frame but what |text|, AT&T's assembly with $ written as $$,
+ * makes.  Moves the builder. */
+void ir_function_set_assembly(LLVMBuilderRef builder, LLVMValueRef function, StringView text);
 
 /* Says that |function| only leads to others: LLVM selects its instructions one by one and leaves out what would make
  * them better (optnone).  That takes it a third of the time.  Of functions without loops over elements. */

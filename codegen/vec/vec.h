@@ -83,6 +83,20 @@ LLVMValueRef vec_interleave(const VecBuilder *vec, LLVMValueRef a, LLVMValueRef 
 /* Transposes |lanes| rows of |lanes| elements each in place, as they are in memory (vec_memory_type); |lanes| is a
  * power of two up to VEC_MAX_SQUARE. */
 void vec_transpose(const VecBuilder *vec, PrimitiveType type, LLVMValueRef *rows, int lanes);
+/* Squares of |lanes| rows of |lanes| elements, to be transposed from memory to memory.  Sizes are in elements. */
+typedef struct VecSquares {
+  LLVMValueRef source, target;      /* the first square's first row, and where it becomes a column */
+  int64_t source_row, target_row;   /* from row to row; |source_row| is positive */
+  int64_t source_step, target_step; /* from square to square */
+  LLVMValueRef count;               /* of squares, i64 */
+  LLVMValueRef last; /* the first square's last row that there is, which those beyond it repeat; NULL: all are there */
+  bool last_moves;   /* with each square; else all squares have that one */
+} VecSquares;
+
+/* Whether there is code for that which is better than to transpose registers (vec_squares.c). */
+bool vec_moves_squares(const VecTarget *target, PrimitiveType type, int lanes);
+void vec_move_squares(const VecBuilder *vec, PrimitiveType type, const VecSquares *squares, int lanes);
+
 /* The register form of what was loaded as vec_memory_type. */
 LLVMValueRef vec_from_memory(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes);
 
