@@ -2,6 +2,21 @@
 #include <string.h>
 
 #include "codegen/blocks/contraction_internal.h"
+#include "codegen/ir/ir_function.h"
+
+/* --- loops over elements --- */
+
+ElementLoops contraction_loops_begin(ContractionEmitter *emitter) {
+  ElementLoops loops = {.outline = ir_outline_begin(emitter->vec->builder), .height = emitter->point.known.count};
+  memcpy(loops.dims, emitter->point.dims, sizeof loops.dims);
+  return loops;
+}
+
+void contraction_loops_end(ContractionEmitter *emitter, ElementLoops *loops) {
+  point_forget(&emitter->point, loops->height);
+  memcpy(emitter->point.dims, loops->dims, sizeof loops->dims);
+  ir_outline_end(&loops->outline);
+}
 
 /* --- blocks --- */
 
@@ -70,6 +85,7 @@ static TileRows tile_rows(ContractionEmitter *emitter, const BlockPosition *posi
 static void ask_for_share(ContractionEmitter *emitter, const BlockPosition *position, LLVMValueRef tile_index) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
+  ElementLoops loops = contraction_loops_begin(emitter);
   int64_t per_line = LINE_BYTES / type_storage_bytes(blocking->type);
   LLVMValueRef first = LLVMBuildMul(vec->builder, tile_index, position->ahead_share, "");
   LLVMValueRef end = ir_index_add(vec->builder, first, position->ahead_share);
@@ -80,6 +96,7 @@ static void ask_for_share(ContractionEmitter *emitter, const BlockPosition *posi
   for (int64_t column = 0; column < blocking->panel_width; column += per_line)
     vec_prefetch(vec, block_element(vec, blocking->type, row, block_int(vec, column)));
   point_loop_end(&emitter->point, &rows);
+  contraction_loops_end(emitter, &loops);
 }
 
 /* Where the sums of a tile are added up. */
@@ -425,6 +442,7 @@ void contraction_emit(const VecBuilder *vec, const Kernel *kernel, const Contrac
     contraction_emit_skinny(&emitter);
   } else {
     emit_batch(&emitter);
+    ir_function_leave_plain(function);
   }
   arena_destroy(arena);
 }

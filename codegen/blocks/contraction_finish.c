@@ -139,8 +139,10 @@ static void finish_row(ContractionEmitter *emitter, const TileRow *row) {
 void contraction_keep_columns(ContractionEmitter *emitter, LLVMValueRef column) {
   const ContractionBlocking *blocking = emitter->blocking;
   if (blocking->kept_count == 0) return;
+  ElementLoops loops = contraction_loops_begin(emitter);
   emitter->point.vector_dim = blocking->columns.dims[blocking->columns.count - 1];
   finish_row(emitter, &(TileRow){.column = column});
+  contraction_loops_end(emitter, &loops);
 }
 
 LLVMValueRef contraction_result_address(ContractionEmitter *emitter, LLVMValueRef row, LLVMValueRef column) {
@@ -153,6 +155,7 @@ LLVMValueRef contraction_result_address(ContractionEmitter *emitter, LLVMValueRe
 void contraction_tile_step(ContractionEmitter *emitter, TileStep step, const TileSums *sums) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
+  ElementLoops loops = contraction_loops_begin(emitter);
   LLVMValueRef count = block_count_left(vec, blocking->tile_rows, blocking->rows.size, sums->row);
   PointLoop rows = point_loop_begin(&emitter->point, ir_range_below(count), 1);
   block_set_linear(emitter, &blocking->rows, blocking->rows.count, &blocking->epilogue_set,
@@ -165,4 +168,5 @@ void contraction_tile_step(ContractionEmitter *emitter, TileStep step, const Til
                                  .sums = block_element(vec, blocking->type, sums->first, offset),
                                  .column = sums->column});
   point_loop_end(&emitter->point, &rows);
+  contraction_loops_end(emitter, &loops);
 }

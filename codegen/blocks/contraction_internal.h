@@ -3,6 +3,7 @@
 #define XLAC_CODEGEN_BLOCKS_CONTRACTION_INTERNAL_H
 
 #include "codegen/blocks/contraction.h"
+#include "codegen/ir/ir_outline.h"
 #include "codegen/point/kernel_point.h"
 
 /* Dims of one role, outermost first. */
@@ -186,6 +187,17 @@ typedef struct ContractionEmitter {
   IndexRange work[ROLE_COUNT];                  /* of this call: batch entries, tiles of rows, panels */
   KernelPoint point;
 } ContractionEmitter;
+
+/* Loops over elements as functions of their own: what is written from here to the end, at which the point is again what
+ * it was. */
+typedef struct ElementLoops {
+  IrOutline outline;
+  int64_t height;
+  LLVMValueRef dims[KERNEL_MAX_DIMS];
+} ElementLoops;
+
+ElementLoops contraction_loops_begin(ContractionEmitter *emitter);
+void contraction_loops_end(ContractionEmitter *emitter, ElementLoops *loops);
 
 LLVMValueRef block_int(const VecBuilder *vec, int64_t value); /* i64 */
 /* How many of |total| there are from |begin| on, a multiple of |most|, at most |most|. */

@@ -504,17 +504,17 @@ static IndexRange square_rows(const ContractionEmitter *emitter, LLVMValueRef ro
 
 void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin,
                           LLVMValueRef row_count) {
+  ElementLoops loops = contraction_loops_begin(emitter);
   if (emitter->blocking->strip_dims > 0) {
     pack_strips(emitter, block, row_begin, row_count);
-    return;
-  }
-  if (!emitter->blocking->lhs_transposes) {
+  } else if (emitter->blocking->lhs_transposes) {
+    IndexRange squares = square_rows(emitter, row_begin, row_count);
+    pack_row_squares(emitter, block, row_begin, squares);
+    pack_rows(emitter, block, row_begin, row_count, &squares);
+  } else {
     pack_rows(emitter, block, row_begin, row_count, NULL);
-    return;
   }
-  IndexRange squares = square_rows(emitter, row_begin, row_count);
-  pack_row_squares(emitter, block, row_begin, squares);
-  pack_rows(emitter, block, row_begin, row_count, &squares);
+  contraction_loops_end(emitter, &loops);
 }
 
 /* --- rhs --- */
@@ -876,8 +876,10 @@ static void pack_panels(ContractionEmitter *emitter, const DepthBlock *block, LL
 }
 
 void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column) {
+  ElementLoops loops = contraction_loops_begin(emitter);
   pack_panels(emitter, block, column);
   if (emitter->blocking->lhs_shifted) pack_excess(emitter, block);
+  contraction_loops_end(emitter, &loops);
 }
 
 LLVMValueRef contraction_rhs_address(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column) {
