@@ -4,6 +4,8 @@
 #include "codegen/blocks/contraction_internal.h"
 #include "codegen/ir/ir_function.h"
 
+#define LONG_TILE 200 /* cycles, beside which it does not matter how good the loops over blocks are */
+
 /* --- loops over elements --- */
 
 ElementLoops contraction_loops_begin(ContractionEmitter *emitter) {
@@ -442,7 +444,7 @@ void contraction_emit(const VecBuilder *vec, const Kernel *kernel, const Contrac
     contraction_emit_skinny(&emitter);
   } else {
     emit_batch(&emitter);
-    ir_function_leave_plain(function);
+    if (blocking->step_cost * (double)blocking->block_depth >= LONG_TILE) ir_function_leave_plain(function);
   }
   arena_destroy(arena);
 }

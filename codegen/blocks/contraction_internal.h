@@ -225,6 +225,38 @@ typedef struct DepthBlock {
   int64_t longer_by;                     /* so many indices, which belong to later rows of a strip */
 } DepthBlock;
 
+/* --- packing (contraction_pack.c, contraction_squares.c) --- */
+
+/* |lanes| of a factor at the point; |mask|: NULL, or which of them are asked for. */
+LLVMValueRef contraction_factor_lanes(ContractionEmitter *emitter, int32_t factor, int lanes, LLVMValueRef mask);
+/* What was evaluated in the blocking's type, as it is packed: the value fits. */
+LLVMValueRef contraction_packed_value(const ContractionEmitter *emitter, LLVMValueRef value, bool is_lhs, int lanes);
+
+/* A square block of a factor: lanes along |across|, in which it is contiguous, one vector for each index of |along|, in
+ * which the packed form is. */
+typedef struct SquareBlock {
+  int32_t factor;
+  int across, along;
+  LLVMValueRef across_begin, along_begin, along_last; /* indices beyond |along_last| repeat it */
+  LLVMValueRef target;
+  int64_t
+      target_stride;  /* from one index of |across| to the next, in elements of |type|; groups of the rhs count one */
+  PrimitiveType type; /* in the packed form */
+} SquareBlock;
+
+/* A square through registers. */
+void contraction_pack_square(ContractionEmitter *emitter, const SquareBlock *square);
+/* The distance of the elements of |factor| along |dim|, where it is a load that squares can be moved from as they are
+ * (vec_move_squares); 0 for others. */
+int64_t contraction_square_row(const ContractionEmitter *emitter, int32_t factor, int dim);
+/* |square| and those that follow it along the depth, |count| in all, |step| elements apart in the packed form; |row| as
+ * contraction_square_row has it. */
+void contraction_move_squares(ContractionEmitter *emitter, const SquareBlock *square, int64_t row, int64_t step,
+                              LLVMValueRef count);
+/* A square of the lhs and all those that follow it along the depth, |count| indices from |first| on. */
+void contraction_pack_squares(ContractionEmitter *emitter, SquareBlock *square, LLVMValueRef first, LLVMValueRef count,
+                              LLVMValueRef target);
+
 /* Packs rows [row_begin, row_begin + row_count) of the block, rows beyond the last repeating it, into |lhs_pack|. */
 void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin,
                           LLVMValueRef row_count);

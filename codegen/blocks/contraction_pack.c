@@ -1,5 +1,4 @@
 /* Packing: the lhs as rows with the depth contiguous, the rhs as rows of one panel. */
-#include "base/checked_math.h"
 #include "codegen/blocks/contraction_internal.h"
 
 #define WIDE_COPY 4 /* registers that are copied at a time */
@@ -79,8 +78,7 @@ static void depth_run(ContractionEmitter *emitter, const DepthBlock *block, int 
   if (outer == emitter->blocking->chunk_dim) *out_first = ir_index_multiply(vec->builder, block->chunk_begin, inner);
 }
 
-/* |lanes| of a factor at the point. */
-static LLVMValueRef factor_lanes(ContractionEmitter *emitter, int32_t factor, int lanes, LLVMValueRef mask) {
+LLVMValueRef contraction_factor_lanes(ContractionEmitter *emitter, int32_t factor, int lanes, LLVMValueRef mask) {
   KernelPoint *point = &emitter->point;
   int64_t height = point->known.count;
   point->lanes = lanes;
@@ -95,7 +93,8 @@ static LLVMValueRef factor_lanes(ContractionEmitter *emitter, int32_t factor, in
 /* A vector of the rhs at the point, stored where the packed form has it. */
 static void pack_lanes(ContractionEmitter *emitter, int lanes, LLVMValueRef mask, LLVMValueRef target) {
   const ContractionBlocking *blocking = emitter->blocking;
-  vec_store(emitter->vec, blocking->rhs_type, factor_lanes(emitter, blocking->rhs, lanes, mask), target, NULL, lanes);
+  vec_store(emitter->vec, blocking->rhs_type, contraction_factor_lanes(emitter, blocking->rhs, lanes, mask), target,
+            NULL, lanes);
 }
 
 /* The bits of lanes of the blocking's type that are to be packed in groups, the packed ones lowest. */
@@ -107,8 +106,7 @@ static LLVMValueRef packed_bits(const ContractionEmitter *emitter, LLVMValueRef 
   return LLVMBuildLShr(vec->builder, LLVMBuildBitCast(vec->builder, value, words, ""), upper, "");
 }
 
-/* What was evaluated in the blocking's type, as it is packed: the value fits. */
-static LLVMValueRef packed_value(const ContractionEmitter *emitter, LLVMValueRef value, bool is_lhs, int lanes) {
+LLVMValueRef contraction_packed_value(const ContractionEmitter *emitter, LLVMValueRef value, bool is_lhs, int lanes) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
   if (blocking->group == 1) return value;
@@ -116,81 +114,6 @@ static LLVMValueRef packed_value(const ContractionEmitter *emitter, LLVMValueRef
   value = LLVMBuildTrunc(vec->builder, packed_bits(emitter, value, lanes), narrow, "");
   if (!is_lhs || !blocking->lhs_shifted) return value;
   return LLVMBuildXor(vec->builder, value, vec_constant(vec, blocking->packed_type, 0x80, lanes), "");
-}
-
-/* --- square blocks --- */
-
-/* A square block of a factor: lanes along |across|, in which it is contiguous, one vector for each index of |along|, in
- * which the packed form is. */
-typedef struct SquareBlock {
-  int32_t factor;
-  int across, along;
-  LLVMValueRef across_begin, along_begin, along_last; /* indices beyond |along_last| repeat it */
-  LLVMValueRef target;
-  int64_t
-      target_stride;  /* from one index of |across| to the next, in elements of |type|; groups of the rhs count one */
-  PrimitiveType type; /* in the packed form */
-} SquareBlock;
-
-static void pack_square(ContractionEmitter *emitter, const SquareBlock *square) {
-  const VecBuilder *vec = emitter->vec;
-  KernelPoint *point = &emitter->point;
-  const ContractionBlocking *blocking = emitter->blocking;
-  bool is_lhs = square->factor == blocking->lhs;
-  int lanes = blocking->lanes, wide = is_lhs ? lanes : lanes * blocking->group;
-  LLVMValueRef rows[VEC_MAX_SQUARE];
-  for (int i = 0; i < lanes; i++) {
-    LLVMValueRef along = ir_index_add(vec->builder, square->along_begin, block_int(vec, i));
-    point->dims[square->along] =
-        square->along_last == NULL ? along : ir_index_minimum(vec->builder, along, square->along_last);
-    point->dims[square->across] = square->across_begin;
-    rows[i] = factor_lanes(emitter, square->factor, wide, NULL);
-    if (is_lhs) continue;
-    rows[i] = packed_value(emitter, rows[i], false, wide);
-    rows[i] = LLVMBuildBitCast(vec->builder, rows[i], vec_type(vec, blocking->type, lanes), "");
-  }
-  vec_transpose(vec, blocking->type, rows, lanes);
-  for (int i = 0; i < lanes; i++) {
-    LLVMValueRef target = block_element(vec, square->type, square->target, block_int(vec, i * square->target_stride));
-    vec_store(vec, square->type, is_lhs ? packed_value(emitter, rows[i], true, lanes) : rows[i], target, NULL, lanes);
-  }
-}
-
-/* The distance of the elements of |factor| along |dim|, where it is a load that squares can be moved from as they are
- * (vec_move_squares); 0 for others. */
-static int64_t plain_square_row(const ContractionEmitter *emitter, int32_t factor, int dim) {
-  const ContractionBlocking *blocking = emitter->blocking;
-  const KernelValue *value = &emitter->kernel->values[factor];
-  int64_t stride;
-  bool is_plain = value->kind == KERNEL_LOAD && value->predicate < 0 && value->type == blocking->type &&
-                  blocking->group == 1 && vec_moves_squares(emitter->vec->target, blocking->type, blocking->lanes);
-  if (!is_plain || !kernel_plain_stride(emitter->kernel, value->address, dim, &stride)) return 0;
-  return max_i64(stride, 0);
-}
-
-/* Where the row of |square| at index |along| begins. */
-static LLVMValueRef square_address(ContractionEmitter *emitter, const SquareBlock *square, LLVMValueRef along) {
-  emitter->point.dims[square->across] = square->across_begin;
-  emitter->point.dims[square->along] = along;
-  return point_load_pointer(&emitter->point, square->factor);
-}
-
-/* |square| and those that follow it along the depth, |count| in all, |step| elements apart in the packed form; |row| as
- * plain_square_row has it. */
-static void move_squares(ContractionEmitter *emitter, const SquareBlock *square, int64_t row, int64_t step,
-                         LLVMValueRef count) {
-  const ContractionBlocking *blocking = emitter->blocking;
-  bool is_lhs = square->factor == blocking->lhs;
-  VecSquares squares = {.target = square->target,
-                        .source_row = row,
-                        .target_row = square->target_stride,
-                        .source_step = is_lhs ? row * blocking->lanes : blocking->lanes,
-                        .target_step = step,
-                        .count = count,
-                        .last_moves = !is_lhs};
-  squares.source = square_address(emitter, square, square->along_begin);
-  if (square->along_last != NULL) squares.last = square_address(emitter, square, square->along_last);
-  vec_move_squares(emitter->vec, blocking->type, &squares, blocking->lanes);
 }
 
 /* --- lhs --- */
@@ -209,9 +132,9 @@ static void copy_run_part(ContractionEmitter *emitter, const RunCopy *copy, Inde
   PointLoop loop = point_loop_begin_guarded(&emitter->point, part, lanes);
   emitter->point.dims[copy->dim] = ir_index_add(vec->builder, copy->first, loop.index);
   LLVMValueRef mask = masked ? block_lanes_below(vec, loop.index, copy->count, lanes) : NULL;
-  LLVMValueRef value = factor_lanes(emitter, emitter->blocking->lhs, lanes, mask);
-  vec_store(vec, type, packed_value(emitter, value, true, lanes), block_element(vec, type, copy->target, loop.index),
-            NULL, lanes);
+  LLVMValueRef value = contraction_factor_lanes(emitter, emitter->blocking->lhs, lanes, mask);
+  vec_store(vec, type, contraction_packed_value(emitter, value, true, lanes),
+            block_element(vec, type, copy->target, loop.index), NULL, lanes);
   point_loop_end(&emitter->point, &loop);
 }
 
@@ -435,27 +358,6 @@ static void pack_strips(ContractionEmitter *emitter, const DepthBlock *block, LL
   point_loop_end(&emitter->point, &tiles);
 }
 
-/* A square of the lhs and all those that follow it along the depth, |count| indices from |first| on. */
-static void pack_squares_along(ContractionEmitter *emitter, SquareBlock *square, LLVMValueRef first, LLVMValueRef count,
-                               LLVMValueRef target) {
-  const VecBuilder *vec = emitter->vec;
-  const ContractionBlocking *blocking = emitter->blocking;
-  int64_t row = plain_square_row(emitter, square->factor, square->along);
-  square->along_begin = first;
-  square->target = target;
-  if (row > 0) {
-    LLVMValueRef up = ir_index_add(vec->builder, count, block_int(vec, blocking->lanes - 1));
-    LLVMValueRef squares = LLVMBuildUDiv(vec->builder, up, block_int(vec, blocking->lanes), "");
-    move_squares(emitter, square, row, blocking->lanes, squares);
-    return;
-  }
-  PointLoop steps = point_loop_begin(&emitter->point, ir_range_below(count), blocking->lanes);
-  square->along_begin = ir_index_add(vec->builder, first, steps.index);
-  square->target = block_element(vec, blocking->packed_type, target, steps.index);
-  pack_square(emitter, square);
-  point_loop_end(&emitter->point, &steps);
-}
-
 /* |range| of the block's rows, whole lanes of them, in squares; beyond the depth the padding of the rows is written.
  */
 static void pack_row_squares(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin,
@@ -481,7 +383,7 @@ static void pack_row_squares(ContractionEmitter *emitter, const DepthBlock *bloc
   LLVMValueRef row = ir_index_multiply(vec->builder, rows.index, square.target_stride);
   LLVMValueRef target =
       block_element(vec, blocking->packed_type, emitter->lhs_pack, ir_index_add(vec->builder, row, nest.offset));
-  pack_squares_along(emitter, &square, first, count, target);
+  contraction_pack_squares(emitter, &square, first, count, target);
   point_loop_end(&emitter->point, &rows);
   depth_nest_end(&nest);
 }
@@ -615,7 +517,7 @@ static LLVMValueRef group_lanes(ContractionEmitter *emitter, LLVMValueRef first,
     LLVMValueRef is_inside = LLVMBuildICmp(vec->builder, LLVMIntSLT, index, end, "");
     index = LLVMBuildSelect(vec->builder, is_inside, index, begin, "");
     emitter->point.dims[dim] = ir_index_add(vec->builder, first, index);
-    LLVMValueRef value = packed_bits(emitter, factor_lanes(emitter, blocking->rhs, lanes, mask), lanes);
+    LLVMValueRef value = packed_bits(emitter, contraction_factor_lanes(emitter, blocking->rhs, lanes, mask), lanes);
     LLVMValueRef kept = LLVMBuildSelect(vec->builder, is_inside, field, LLVMConstNull(narrow), "");
     value = LLVMBuildAnd(vec->builder, value, vec_splat(vec, kept, lanes), "");
     LLVMValueRef shift = vec_splat(vec, LLVMConstInt(narrow, (unsigned long long)(i * bits), false), lanes);
@@ -676,16 +578,16 @@ static void pack_panel_squares(ContractionEmitter *emitter, const Panel *panel, 
   PointLoop vectors =
       point_loop_begin(&emitter->point, ir_range_below(block_int(vec, blocking->panel_width)), blocking->lanes);
   square.along_begin = ir_index_add(vec->builder, panel->column, vectors.index);
-  int64_t row = plain_square_row(emitter, square.factor, square.along);
+  int64_t row = contraction_square_row(emitter, square.factor, square.along);
   if (row > 0) {
     LLVMValueRef size = LLVMBuildSub(vec->builder, depth.end, depth.begin, "");
     place_panel_square(emitter, &square, first, depth.begin, offset, vectors.index);
-    move_squares(emitter, &square, row, blocking->lanes * blocking->packed_stride,
-                 LLVMBuildUDiv(vec->builder, size, block_int(vec, blocking->lanes), ""));
+    contraction_move_squares(emitter, &square, row, blocking->lanes * blocking->packed_stride,
+                             LLVMBuildUDiv(vec->builder, size, block_int(vec, blocking->lanes), ""));
   } else {
     PointLoop steps = point_loop_begin_guarded(&emitter->point, depth, blocking->lanes * blocking->group);
     place_panel_square(emitter, &square, first, steps.index, offset, vectors.index);
-    pack_square(emitter, &square);
+    contraction_pack_square(emitter, &square);
     point_loop_end(&emitter->point, &steps);
   }
   point_loop_end(&emitter->point, &vectors);

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "codegen/ir/ir_outline.h"
 #include "codegen/llvm/llvm_jit.h"
 #include "codegen/llvm/llvm_target.h"
 
@@ -230,6 +231,48 @@ static void loop_tested_at_its_end_carries_the_last_values(void **state) {
   program_end(&program);
 }
 
+/* --- pieces (ir_outline.h) --- */
+
+/* Adds b + i to the number at |sum| for i < a, in a piece of its own. */
+static void add_all(LLVMBuilderRef builder, LLVMValueRef sum, LLVMValueRef a, LLVMValueRef b) {
+  IrOutline piece = ir_outline_begin(builder);
+  IrLoop loop = ir_loop_count_guarded(builder, ir_range_below(a), 1, NULL, 0);
+  LLVMValueRef more = LLVMBuildAdd(builder, b, loop.index, "");
+  LLVMValueRef now = LLVMBuildLoad2(builder, LLVMTypeOf(a), sum, "");
+  LLVMBuildStore(builder, LLVMBuildAdd(builder, now, more, ""), sum);
+  ir_loop_end(&loop);
+  ir_outline_end(&piece);
+}
+
+/* Σ over i < a of Σ over j < i of 2·b + j, and the same over j < b. */
+static LLVMValueRef sum_in_pieces(LLVMBuilderRef builder, LLVMContextRef context, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef sum = LLVMBuildAlloca(builder, LLVMTypeOf(a), "");
+  LLVMBuildStore(builder, ir_index(context, 0), sum);
+  LLVMValueRef twice = LLVMBuildAdd(builder, b, b, "");
+  IrLoop loop = ir_loop_count_guarded(builder, ir_range_below(a), 1, NULL, 0);
+  add_all(builder, sum, loop.index, twice);
+  add_all(builder, sum, b, twice);
+  ir_loop_end(&loop);
+  return LLVMBuildLoad2(builder, LLVMTypeOf(a), sum, "");
+}
+
+static void piece_is_a_function_of_what_it_uses(void **state) {
+  (void)state;
+  Program program = program_make(sum_in_pieces);
+  assert_int_equal(program.block_count, 3); /* before, in and after the loop: those of the pieces are elsewhere */
+  for (int64_t a = 0; a < 5; a++) {
+    for (int64_t b = -1; b < 5; b++) {
+      int64_t want = 0;
+      for (int64_t i = 0; i < a; i++) {
+        for (int64_t j = 0; j < i; j++) want += 2 * b + j;
+        for (int64_t j = 0; j < b; j++) want += 2 * b + j;
+      }
+      assert_int_equal(program.call(a, b), want);
+    }
+  }
+  program_end(&program);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(loop_counts_and_carries_or_has_no_round),
@@ -240,6 +283,7 @@ int main(void) {
       cmocka_unit_test(range_is_cut_into_whole_steps_and_a_rest),
       cmocka_unit_test(loop_left_inside_keeps_the_values_of_its_round),
       cmocka_unit_test(loop_tested_at_its_end_carries_the_last_values),
+      cmocka_unit_test(piece_is_a_function_of_what_it_uses),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
