@@ -15,6 +15,8 @@
 #include "hlo/ir/hlo_module.h"
 #include "passes/memory/split_reads.h"
 
+typedef struct SplitLoop SplitLoop;
+
 /* An operation that is computed part by part.  Part i of its result (of each leaf) is elements
  * [i * p * scale - before, (i + 1) * p * scale + after) along |dimension|, where p is the number of units in a part:
  * more than its own where windows of other members reach into those of its neighbours. */
@@ -26,6 +28,8 @@ typedef struct HloSplitMember {
   bool is_remade; /* a view or a repetition of what is outside, or made again: others go on reading the one there is */
   HloOpcode fold;
   const SplitRead *reads; /* of each operand */
+  const SplitLoop
+      *loop; /* of a `while`, and of the tuple that its state begins as: how the leaves are cut; else NULL */
 } HloSplitMember;
 
 enum { HLO_SPLIT_FOLDED = -1 };

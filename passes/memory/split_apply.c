@@ -5,6 +5,7 @@
 #include "passes/expand/graph_builder.h"
 #include "passes/memory/split.h"
 #include "passes/memory/split_fit.h"
+#include "passes/memory/split_loop.h"
 
 /* Parts of so many units and more are whole multiples of that many, as vectors and blocks like them. */
 enum { ALIGNED_UNITS = 16 };
@@ -102,12 +103,19 @@ HloInstruction *hlo_split_source(HloInstruction *operand) {
   return is_converted && shape_has_default_layout(operand->operands[0]->shape) ? operand->operands[0] : operand;
 }
 
+/* What a sum over the parts begins with for each of them: zeros, made there. */
+static bool begins_sum(const HloSplitMember *member, int k) {
+  return member->loop != NULL && member->instruction->opcode == HLO_TUPLE &&
+         member->loop->leaves[k].kind == SPLIT_LEAF_SUM;
+}
+
 static void capture_operands(Rewrite *rewrite, const HloSplitMember *member) {
   const HloInstruction *instruction = member->instruction;
   for (int k = is_carried(member); k < instruction->operand_count; k++) {
     HloInstruction *operand = instruction->operands[k];
     int64_t ignored;
-    if (is_scalar_constant(operand) || int_map_find(&rewrite->numbers, (uint64_t)operand->id, &ignored)) continue;
+    if (is_scalar_constant(operand) || begins_sum(member, k)) continue;
+    if (int_map_find(&rewrite->numbers, (uint64_t)operand->id, &ignored)) continue;
     operand = hlo_split_source(operand);
     if (int_map_find(&rewrite->numbers, (uint64_t)operand->id, &ignored)) continue;
     int_map_set(&rewrite->numbers, (uint64_t)operand->id, rewrite->split->member_count + rewrite->captured.count);
@@ -183,6 +191,19 @@ static HloInstruction *shifted_start(Part *part, int64_t scale, int64_t shift) {
 }
 
 static HloInstruction *part_operand(Part *part, const HloSplitMember *member, int k);
+
+/* Each loop has its own: one array for several would be there from the first to the last, and copied for each. */
+static void keep_apart(HloInstruction *value) {
+  HloModule *module = value->parent->module;
+  StringView number = sv_printf(module->arena, "%d", (int)module->next_instruction_id);
+  if (value->opcode == HLO_BROADCAST) hlo_instruction_set_frontend(value, SV("_xlac_split"), number);
+}
+
+static HloInstruction *loop_zero(GraphBuilder *builder, const Shape *shape) {
+  HloInstruction *zero = graph_zero(builder, shape->type, shape);
+  keep_apart(zero);
+  return zero;
+}
 
 /* What |instruction| reads where there is nothing. */
 static HloInstruction *part_fill(Part *part, const HloSplitMember *member, PrimitiveType type) {
@@ -291,6 +312,7 @@ static HloInstruction *carried_operand(const Part *part, const HloSplitMember *m
 static HloInstruction *part_operand(Part *part, const HloSplitMember *member, int k) {
   HloInstruction *operand = member->instruction->operands[k], *carried = carried_operand(part, member, k);
   if (carried != NULL) return carried;
+  if (begins_sum(member, k)) return loop_zero(part->builder, operand->shape);
   if (is_folded(member) && member->instruction->opcode == HLO_REDUCE && k > 0) {
     char identity[FOLD_IDENTITY_BYTES];
     XLAC_CHECK(hlo_fold_identity(member->fold, operand->shape->type, identity));
@@ -341,13 +363,15 @@ static bool is_joined_there(const HloSplitMember *member) {
 
 static HloInstruction *make_part(Part *part, const HloSplitMember *member) {
   const HloInstruction *instruction = member->instruction;
-  const Shape *shape = part_shape(part, instruction->shape, member);
+  const Shape *shape = member->loop == NULL ? part_shape(part, instruction->shape, member) : NULL;
   if (instruction->opcode == HLO_IOTA &&
       hlo_instruction_int(instruction, HLO_ATTR_IOTA_DIMENSION, 0) == member->dimension)
     return part_of_iota(part, member, shape);
   if (is_joined_there(member)) return part_of_joined(part, member, shape);
   HloInstruction **operands = ARENA_NEW_ARRAY(part->rewrite->scratch, HloInstruction *, instruction->operand_count + 1);
   for (int k = 0; k < instruction->operand_count; k++) operands[k] = part_operand(part, member, k);
+  if (instruction->opcode == HLO_WHILE) return split_loop_make(part->builder, member->loop, operands[0], part->size);
+  if (instruction->opcode == HLO_TUPLE) return graph_tuple(part->builder, operands, instruction->operand_count);
   HloInstruction *made =
       hlo_computation_add_clone(part->builder->computation, instruction, shape, operands, instruction->operand_count);
   hlo_instruction_remove_sharding(made);
@@ -419,8 +443,7 @@ static HloInstruction *carried_value(GraphBuilder *builder, HloInstruction *valu
   return hlo_computation_add_clone(builder->computation, value, value->shape, value->operands, value->operand_count);
 }
 
-/* What an output is before the first part.  Each loop has its own: one array for several would be there from the first
- * to the last, and copied for each. */
+/* What an output is before the first part. */
 static HloInstruction *first_value(GraphBuilder *builder, const HloSplitMember *member) {
   const HloInstruction *instruction = member->instruction;
   const Shape *shape = instruction->shape;
@@ -428,9 +451,7 @@ static HloInstruction *first_value(GraphBuilder *builder, const HloSplitMember *
   HloInstruction *value = is_carried(member) ? carried_value(builder, instruction->operands[0])
                           : is_reduced       ? graph_splat(builder, instruction->operands[1], shape)
                                              : graph_zero(builder, shape->type, shape);
-  HloModule *module = value->parent->module;
-  StringView number = sv_printf(module->arena, "%d", (int)module->next_instruction_id);
-  if (value->opcode == HLO_BROADCAST) hlo_instruction_set_frontend(value, SV("_xlac_split"), number);
+  keep_apart(value);
   return value;
 }
 
@@ -520,7 +541,10 @@ static void replace_outputs(const Rewrite *rewrite, HloInstruction *const *value
 HloSplit hlo_split_in_copy(const HloSplit *split, HloInstruction *const *by_id, Arena *arena) {
   HloSplit copy = *split;
   HloSplitMember *members = ARENA_COPY_ARRAY(arena, HloSplitMember, split->members, split->member_count);
-  for (int64_t i = 0; i < copy.member_count; i++) members[i].instruction = by_id[members[i].instruction->id];
+  for (int64_t i = 0; i < copy.member_count; i++) {
+    members[i].instruction = by_id[members[i].instruction->id];
+    if (members[i].loop != NULL) members[i].loop = split_loop_in_copy(members[i].loop, by_id, arena);
+  }
   copy.members = members;
   copy.computation = members[0].instruction->parent;
   return copy;

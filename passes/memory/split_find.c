@@ -128,6 +128,54 @@ static void sort_best_first(HloSplitArray *splits, Arena *arena) {
   for (int64_t i = 0; i < splits->count; i++) splits->data[i] = ranked[i].split;
 }
 
+/* The loop whose state |value| is, after it or as its condition or body takes it in; NULL: it is something else. */
+static HloInstruction *loop_with_state(const HloModule *module, HloInstruction *value) {
+  if (value->opcode == HLO_WHILE && shape_is_tuple(value->shape)) return value;
+  if (value->opcode != HLO_PARAMETER || !shape_is_tuple(value->shape)) return NULL;
+  for (int64_t c = 0; c < module->computations.count; c++) {
+    const HloInstructionArray *list = &module->computations.data[c]->instructions;
+    for (int64_t i = 0; i < list->count; i++) {
+      HloInstruction *loop = list->data[i];
+      if (loop->opcode != HLO_WHILE) continue;
+      for (int k = 0; k < hlo_instruction_called_count(loop); k++)
+        if (hlo_instruction_called(loop, k) == value->parent) return loop;
+    }
+  }
+  return NULL;
+}
+
+/* The largest array of a value. */
+static int64_t array_bytes(const HloInstruction *value) {
+  int64_t most = 0;
+  for (int i = 0; shape_is_tuple(value->shape) && i < value->shape->tuple_size; i++)
+    most = max_i64(most, shape_leaf_byte_size(value->shape->tuple[i]));
+  return shape_is_tuple(value->shape) ? most : shape_leaf_byte_size(value->shape);
+}
+
+static void add_seed(SplitSearch *search, HloInstruction *seed, HloSplitArray *splits) {
+  const Shape *shape = shape_is_tuple(seed->shape) ? seed->shape->tuple[0] : seed->shape;
+  for (int d = 0; shape_is_array(shape) && d < shape->rank; d++)
+    add_candidates(search, graph_of(search, seed->parent), seed, d, splits);
+}
+
+/* From what the large arrays of its state begin as, or, where that is there anyhow, from what they are after it. */
+static int64_t add_seeds_of_loop(SplitSearch *search, HloInstruction *loop, HloSplitArray *splits) {
+  const HloInstruction *state = loop->operands[0];
+  int64_t seeds = 0;
+  for (int k = 0; state->opcode == HLO_TUPLE && k < state->operand_count; k++) {
+    HloInstruction *seed = state->operands[k];
+    if (shape_leaf_byte_size(seed->shape) < search->largest / reaches[0].large_part) continue;
+    for (int u = 0; u < loop->user_count && hlo_opcode_has(seed->opcode, OP_GIVEN); u++)
+      if (loop->users[u]->opcode == HLO_GET_TUPLE_ELEMENT &&
+          hlo_instruction_int(loop->users[u], HLO_ATTR_INDEX, 0) == k)
+        seed = loop->users[u];
+    if (hlo_opcode_has(seed->opcode, OP_GIVEN)) continue;
+    add_seed(search, seed, splits);
+    seeds++;
+  }
+  return seeds;
+}
+
 HloSplitArray hlo_find_splits(const HloModule *module, const HloInstruction *const *large, int64_t count,
                               HloSplitScope scope, Arena *arena) {
   SplitSearch search = {.arena = arena, .module = module, .scope = scope};
@@ -138,18 +186,18 @@ HloSplitArray hlo_find_splits(const HloModule *module, const HloInstruction *con
   int_map_init(&search.graphs, arena);
   const bool *is_applied = hlo_module_applied(arena, module, true);
   for (int64_t i = 0; i < count; i++) {
-    int64_t bytes = shape_leaf_byte_size(large[i]->shape);
+    const HloInstruction *loop = loop_with_state(module, (HloInstruction *)large[i]);
     int_map_set(&search.large, (uint64_t)large[i]->id, 1);
-    search.largest = max_i64(search.largest, bytes);
+    if (loop != NULL) int_map_set(&search.large, (uint64_t)loop->id, 1);
+    search.largest = max_i64(search.largest, array_bytes(large[i]));
   }
   for (int64_t i = 0, seeds = 0; i < count && seeds < MOST_SEEDS; i++) {
-    HloInstruction *seed = (HloInstruction *)large[i];
+    HloInstruction *seed = (HloInstruction *)large[i], *loop = loop_with_state(module, seed);
     if (seed->parent == NULL || is_applied[seed->parent->id]) continue;
+    if (loop != NULL) seeds += add_seeds_of_loop(&search, loop, &splits);
     if (hlo_opcode_has(seed->opcode, OP_GIVEN | OP_STAYS | OP_TUPLES)) continue;
     seeds++;
-    const Shape *shape = shape_is_tuple(seed->shape) ? seed->shape->tuple[0] : seed->shape;
-    for (int d = 0; shape_is_array(shape) && d < shape->rank; d++)
-      add_candidates(&search, graph_of(&search, seed->parent), seed, d, &splits);
+    add_seed(&search, seed, &splits);
   }
   sort_best_first(&splits, arena);
   return splits;

@@ -3,6 +3,7 @@
 
 #include "base/checked_math.h"
 #include "hlo/ir/hlo_module.h"
+#include "passes/memory/split_loop.h"
 
 /* What is folded is that much smaller than what it is made of; windows add at most that part of a whole to a part of
  * it; a group grows to so many members; units become larger for a small value's sake only if so many of them are left.
@@ -92,7 +93,7 @@ static bool reads_match(const Group *group, const HloInstruction *user, const Sp
 }
 
 /* Members around |wanted| read of one another what is made for each part. */
-static bool agrees(const Group *group, const HloSplitMember *wanted) {
+static bool agrees_with_operands(const Group *group, const HloSplitMember *wanted) {
   const HloInstruction *instruction = wanted->instruction;
   for (int k = 0; k < instruction->operand_count; k++) {
     const HloSplitMember *operand = member_of(group, instruction->operands[k]);
@@ -100,6 +101,11 @@ static bool agrees(const Group *group, const HloSplitMember *wanted) {
     bool needs_operand = shape_is_tuple(instruction->operands[k]->shape);
     if (needs_operand && operand == NULL) return false;
   }
+  return true;
+}
+
+static bool agrees_with_users(const Group *group, const HloSplitMember *wanted) {
+  const HloInstruction *instruction = wanted->instruction;
   for (int u = 0; u < instruction->user_count; u++) {
     const HloSplitMember *user = member_of(group, instruction->users[u]);
     if (user != NULL && !reads_match(group, user->instruction, user->reads, wanted)) return false;
@@ -107,11 +113,20 @@ static bool agrees(const Group *group, const HloSplitMember *wanted) {
   return true;
 }
 
-static bool add_member(Group *group, const HloSplitMember *wanted, int windows) {
-  if (group->members.count >= MOST_MEMBERS || windows > group->reach->windows || !agrees(group, wanted)) return false;
-  int_map_set(&group->numbers, (uint64_t)wanted->instruction->id, group->members.count);
-  array_push(&group->members, group->search->arena, *wanted);
+static bool has_room(const Group *group, int windows) {
+  return group->members.count < MOST_MEMBERS && windows <= group->reach->windows;
+}
+
+static void push_member(Group *group, const HloSplitMember *member, int windows) {
+  int_map_set(&group->numbers, (uint64_t)member->instruction->id, group->members.count);
+  array_push(&group->members, group->search->arena, *member);
   array_push(&group->windows, group->search->arena, windows);
+}
+
+static bool add_member(Group *group, const HloSplitMember *wanted, int windows) {
+  if (!has_room(group, windows) || !agrees_with_operands(group, wanted) || !agrees_with_users(group, wanted))
+    return false;
+  push_member(group, wanted, windows);
   return true;
 }
 
@@ -120,11 +135,98 @@ static bool was_tried(const Group *group, const HloInstruction *instruction) {
   return int_map_find(&group->numbers, (uint64_t)instruction->id, &number);
 }
 
+/* --- loops: the tuple that the state begins as, the loop, and the elements of what it makes, all or none --- */
+
+static bool is_of_loop(const HloInstruction *element) {
+  return element->opcode == HLO_GET_TUPLE_ELEMENT && element->operands[0]->opcode == HLO_WHILE;
+}
+
+static HloSplitMember state_member(const Group *group, const SplitLoop *loop) {
+  HloInstruction *state = loop->loop->operands[0];
+  SplitRead *reads = ARENA_NEW_ARRAY(group->search->arena, SplitRead, state->operand_count + 1);
+  for (int i = 0; i < state->operand_count; i++) {
+    const SplitLeaf *leaf = &loop->leaves[i];
+    bool is_cut = leaf->kind == SPLIT_LEAF_CUT;
+    reads[i] = is_cut ? (SplitRead){leaf->dimension, leaf->scale, 0, 0} : (SplitRead){SPLIT_READ_WHOLE, 0, 0, 0};
+  }
+  return (HloSplitMember){.instruction = state, .scale = 1, .fold = HLO_TUPLE, .reads = reads, .loop = loop};
+}
+
+static HloSplitMember whole_reader(const Group *group, HloInstruction *instruction, int dimension, int64_t scale) {
+  SplitRead *read = ARENA_NEW(group->search->arena, SplitRead);
+  *read = (SplitRead){SPLIT_READ_WHOLE, 0, 0, 0};
+  return (HloSplitMember){
+      .instruction = instruction, .dimension = dimension, .scale = scale, .fold = HLO_ADD, .reads = read};
+}
+
+static HloSplitMember element_member(const Group *group, const SplitLoop *loop, HloInstruction *element) {
+  const SplitLeaf *leaf = &loop->leaves[hlo_instruction_int(element, HLO_ATTR_INDEX, 0)];
+  bool is_cut = leaf->kind == SPLIT_LEAF_CUT;
+  return whole_reader(group, element, is_cut ? leaf->dimension : HLO_SPLIT_FOLDED, leaf->scale);
+}
+
+/* Sums begin with zeros, and are small beside what is cut; nobody outside reads what is the same for each part. */
+static bool loop_fits(const Group *group, const SplitLoop *loop) {
+  const HloInstruction *state = loop->loop->operands[0];
+  int64_t cut = 0, summed = 0;
+  for (int i = 0; i < state->operand_count; i++) {
+    const SplitLeaf *leaf = &loop->leaves[i];
+    cut += leaf->kind == SPLIT_LEAF_CUT ? shape_byte_size(state->operands[i]->shape) : 0;
+    summed += leaf->kind == SPLIT_LEAF_SUM ? shape_byte_size(state->operands[i]->shape) : 0;
+    if (leaf->kind == SPLIT_LEAF_SUM && !split_loop_is_zero(state->operands[i])) return false;
+  }
+  for (int u = 0; u < loop->loop->user_count; u++) {
+    HloInstruction *element = loop->loop->users[u];
+    HloSplitMember member = element_member(group, loop, element);
+    if (loop->leaves[hlo_instruction_int(element, HLO_ATTR_INDEX, 0)].kind == SPLIT_LEAF_WHOLE) return false;
+    if (!is_candidate(group, element) || !agrees_with_users(group, &member)) return false;
+  }
+  return group->search->scope != HLO_SPLIT_SAVING || summed <= cut / SMALL_FOLD;
+}
+
+static bool add_loop(Group *group, HloInstruction *loop, int64_t leaf, int dimension, int64_t scale, int windows) {
+  HloInstruction *state = loop->operands[0];
+  if (was_tried(group, loop)) return false;
+  int_map_set(&group->numbers, (uint64_t)loop->id, GONE);
+  if (state->opcode != HLO_TUPLE || state->user_count != 1 || !has_room(group, windows)) return false;
+  if (control_edges_touch(&group->graph->edges, state) || control_edges_touch(&group->graph->edges, loop)) return false;
+  for (int u = 0; u < loop->user_count; u++)
+    if (loop->users[u]->opcode != HLO_GET_TUPLE_ELEMENT) return false;
+  int64_t coarser;
+  const SplitLoop *cut = split_loop_find(loop, leaf, dimension, scale, group->units, group->search->arena, &coarser);
+  if (cut == NULL && coarser > 1 && group->coarser == 0 && group->units / coarser >= FEWEST_UNITS)
+    group->coarser = coarser;
+  if (cut == NULL || hlo_instruction_is_root(loop) || !loop_fits(group, cut)) return false;
+  HloSplitMember before = state_member(group, cut), itself = whole_reader(group, loop, 0, 1);
+  itself.loop = cut;
+  if (!agrees_with_operands(group, &before)) return false;
+  push_member(group, &before, windows);
+  push_member(group, &itself, windows);
+  for (int u = 0; u < loop->user_count; u++) {
+    HloSplitMember element = element_member(group, cut, loop->users[u]);
+    push_member(group, &element, windows);
+  }
+  return true;
+}
+
+/* |state|, which has |member| as an operand, is what a loop begins with. */
+static bool add_loop_of_state(Group *group, const HloInstruction *state, const HloSplitMember *member, int windows) {
+  if (state->user_count != 1 || state->users[0]->opcode != HLO_WHILE) return false;
+  for (int k = 0; k < state->operand_count; k++)
+    if (state->operands[k] == member->instruction)
+      return add_loop(group, state->users[0], k, member->dimension, member->scale, windows);
+  return false;
+}
+
 static bool add_cut(Group *group, HloInstruction *instruction, int dimension, int64_t scale, int windows) {
   if (was_tried(group, instruction) || !is_candidate(group, instruction)) return false;
+  if (is_of_loop(instruction))
+    return add_loop(group, instruction->operands[0], hlo_instruction_int(instruction, HLO_ATTR_INDEX, 0), dimension,
+                    scale, windows);
   Arena *arena = group->search->arena;
   SplitRead *reads = ARENA_NEW_ARRAY(arena, SplitRead, instruction->operand_count + 1);
-  HloSplitMember wanted = {instruction, dimension, scale, 0, 0, false, HLO_TUPLE, reads};
+  HloSplitMember wanted = {
+      .instruction = instruction, .dimension = dimension, .scale = scale, .fold = HLO_TUPLE, .reads = reads};
   int64_t coarser;
   if (!split_reads(instruction, dimension, scale, group->units, reads, &coarser)) {
     if (group->coarser == 0 && is_large(group, instruction)) group->coarser = coarser;
@@ -141,7 +243,8 @@ static bool add_fold(Group *group, HloInstruction *instruction, const HloSplitMe
   int64_t most = group->search->scope != HLO_SPLIT_SAVING ? bytes : bytes / SMALL_FOLD;
   if (shape_leaf_byte_size(instruction->shape) > most || !is_candidate(group, instruction)) return false;
   SplitRead *reads = ARENA_NEW_ARRAY(group->search->arena, SplitRead, instruction->operand_count + 1);
-  HloSplitMember wanted = {instruction, HLO_SPLIT_FOLDED, 0, 0, 0, false, HLO_TUPLE, reads};
+  HloSplitMember wanted = {
+      .instruction = instruction, .dimension = HLO_SPLIT_FOLDED, .fold = HLO_TUPLE, .reads = reads};
   for (int k = 0; k < instruction->operand_count; k++) {
     if (instruction->operands[k] != member->instruction) continue;
     if (!split_fold_reads(instruction, k, member->dimension, member->scale, group->units, reads, &wanted.fold))
@@ -175,14 +278,13 @@ static void add_operands(Group *group, HloSplitMember member, int windows) {
  * not. */
 static int64_t units_kept(const Group *group, const HloInstruction *user, int d, const HloSplitMember *member,
                           bool *out_windowed) {
-  const Shape *shape = shape_is_tuple(user->shape) ? user->shape->tuple[0] : user->shape;
   SplitRead *reads = ARENA_NEW_ARRAY(group->search->arena, SplitRead, user->operand_count + 1);
-  int64_t units = greatest_common_divisor(group->units, shape->dims[d]), coarser;
-  if (units < 2 || !split_reads(user, d, shape->dims[d] / units, units, reads, &coarser)) return 0;
   HloSplitMember merged = *member;
-  merged.scale *= group->units / units;
+  int64_t kept = split_reads_of_larger(user, d, group->units, reads);
+  if (kept == 0) return 0;
+  merged.scale *= kept;
   *out_windowed = is_windowed(&reads[0]);
-  return reads_match(group, user, reads, &merged) ? group->units / units : 0;
+  return reads_match(group, user, reads, &merged) ? kept : 0;
 }
 
 /* Whether |user| keeps |member|'s dimension as its dimension |d|, but for some elements at the ends; |*out_scale| of
@@ -203,6 +305,7 @@ static bool keeps_nearly(const Group *group, const HloInstruction *user, int d, 
 
 /* |user| reads at all places of |member| what one of its dimensions is made of. */
 static bool add_user(Group *group, HloInstruction *user, const HloSplitMember *member, int windows) {
+  if (user->opcode == HLO_TUPLE) return add_loop_of_state(group, user, member, windows);
   const Shape *shape = shape_is_tuple(user->shape) && user->shape->tuple_size > 0 ? user->shape->tuple[0] : user->shape;
   for (int d = 0; shape_is_array(shape) && d < shape->rank; d++) {
     bool windowed;
@@ -377,7 +480,23 @@ static bool is_in_large(const SplitSearch *search, const HloInstruction *instruc
   return int_map_find(&search->large, (uint64_t)instruction->id, &ignored);
 }
 
+/* What is cut of the state, and of what iterations make. */
+static void weigh_loop(const SplitSearch *search, const SplitLoop *loop, HloSplit *split) {
+  const Shape *state = loop->loop->shape;
+  for (int i = 0; i < state->tuple_size && is_in_large(search, loop->loop); i++)
+    if (loop->leaves[i].kind == SPLIT_LEAF_CUT) split->bytes_gone += shape_byte_size(state->tuple[i]);
+  for (int64_t i = 0; i < loop->member_count; i++) {
+    const HloSplitMember *member = &loop->members[i];
+    if (is_folded(member) || member->instruction->opcode == HLO_GET_TUPLE_ELEMENT) continue;
+    if (is_in_large(search, member->instruction)) split->bytes_gone += shape_leaf_byte_size(member->instruction->shape);
+  }
+}
+
 static void weigh_member(const Group *group, const HloSplitMember *member, HloSplit *split) {
+  if (member->loop != NULL) {
+    if (member->instruction->opcode == HLO_WHILE) weigh_loop(group->search, member->loop, split);
+    return;
+  }
   const HloInstruction *instruction = member->instruction;
   int64_t bytes = shape_leaf_byte_size(instruction->shape);
   bool is_known = is_in_large(group->search, instruction), is_element = instruction->opcode == HLO_GET_TUPLE_ELEMENT;
@@ -437,6 +556,7 @@ static bool widen_members(const Group *group, Members *members) {
     HloSplitMember *user = &members->data[i];
     widen_to_whole_elements(user);
     widen_elements(members, &places, user);
+    if (user->loop != NULL && user->before + user->after > 0) return false; /* iterations would widen it further */
     if (!is_folded(user) && user->before + user->after > group->units * user->scale / WIDENED_PART) return false;
     for (int k = 0; k < user->instruction->operand_count; k++) {
       int64_t place;

@@ -356,10 +356,10 @@ static bool is_plain(const Shape *shape) {
          shape->layout.tile_count == 0 && shape->layout.element_size_in_bits == 0 && shape->layout.memory_space == 0;
 }
 
-static bool is_cut(const Shape *shape, int dimension, int64_t size) {
+bool split_can_cut(const Shape *shape, int dimension, int64_t size) {
   if (!shape_is_tuple(shape)) return is_plain(shape) && dimension < shape->rank && shape->dims[dimension] == size;
   for (int i = 0; i < shape->tuple_size; i++)
-    if (!is_plain(shape->tuple[i]) || !is_cut(shape->tuple[i], dimension, size)) return false;
+    if (!is_plain(shape->tuple[i]) || !split_can_cut(shape->tuple[i], dimension, size)) return false;
   return shape->tuple_size > 0;
 }
 
@@ -387,7 +387,7 @@ static bool operands_fit(const HloInstruction *instruction, int64_t size, int64_
     int64_t elements;
     if (reads[i].dimension < 0 || (shifts(instruction) && is_plain(shape))) continue;
     if (!checked_mul(size, reads[i].scale, &elements) || elements % scale != 0) return false;
-    if (!is_cut(shape, reads[i].dimension, elements / scale)) return false;
+    if (!split_can_cut(shape, reads[i].dimension, elements / scale)) return false;
   }
   return true;
 }
@@ -405,9 +405,16 @@ bool split_reads(const HloInstruction *instruction, int dimension, int64_t scale
   if (!shape_is_array(shape) || dimension >= shape->rank) return false;
   int64_t size = shape->dims[dimension], nominal = split_nominal_size(units, scale);
   int64_t off = size > nominal ? size - nominal : nominal - size;
-  return off <= nominal / SHIFTS_IN_WHOLE && is_cut(instruction->shape, dimension, size) &&
+  return off <= nominal / SHIFTS_IN_WHOLE && split_can_cut(instruction->shape, dimension, size) &&
          reads_any(instruction, dimension, scale, out_reads, out_coarser) &&
          operands_fit(instruction, size, scale, out_reads);
+}
+
+int64_t split_reads_of_larger(const HloInstruction *instruction, int dimension, int64_t units, SplitRead *out_reads) {
+  int64_t size = leaf_of(instruction->shape)->dims[dimension], coarser;
+  int64_t left = greatest_common_divisor(units, size);
+  bool is_cut = left > 1 && split_reads(instruction, dimension, size / left, left, out_reads, &coarser);
+  return is_cut ? units / left : 0;
 }
 
 /* --- folds --- */
@@ -502,7 +509,7 @@ bool split_fold_reads(const HloInstruction *instruction, int operand, int dimens
       !rule(instruction, operand, dimension, scale, out_reads, out_opcode))
     return false;
   for (int i = 0; i < instruction->operand_count; i++) {
-    if (out_reads[i].dimension >= 0 && !is_cut(instruction->operands[i]->shape, out_reads[i].dimension, size))
+    if (out_reads[i].dimension >= 0 && !split_can_cut(instruction->operands[i]->shape, out_reads[i].dimension, size))
       return false;
   }
   return true;

@@ -22,8 +22,15 @@ enum { SPLIT_READ_WHOLE = -1 };
 bool split_reads(const HloInstruction *instruction, int dimension, int64_t scale, int64_t units, SplitRead *out_reads,
                  int64_t *out_coarser);
 
+/* The same with fewer, larger units where a unit would not be a whole number of elements along |dimension|: how many of
+ * the |units| make one; 0: not so either. */
+int64_t split_reads_of_larger(const HloInstruction *instruction, int dimension, int64_t units, SplitRead *out_reads);
+
 /* The elements of so many units; INT64_MAX where there is no number for them. */
 int64_t split_nominal_size(int64_t units, int64_t scale);
+
+/* Whether |shape|, and each element of a tuple, is a plain array of |size| elements along |dimension|. */
+bool split_can_cut(const Shape *shape, int dimension, int64_t size);
 
 /* Whether it matters what |instruction| reads where there is nothing. */
 bool split_fills(const HloInstruction *instruction);
