@@ -117,9 +117,9 @@ struct ContractionBlocking {
   int64_t rhs_slot, kept_slot; /* bytes for a panel; |kept_slot|: of the values that are kept */
   int64_t lhs_offset, rhs_offset, tile_offset, kept_offset, scratch_bytes;
 
-  /* Cycles of a batch entry, the epilogue aside, estimated; and with contraction_few_bytes alone, infinite where these
-   * will not do. */
-  double cost, few_cost;
+  /* Cycles of a batch entry, the epilogue aside, estimated; with contraction_few_bytes alone, infinite where these will
+   * not do; and of all sizes of the tile. */
+  double cost, few_cost, least_cost;
 };
 
 /* True when |address| walks dims |outer| and |inner| as one index. */

@@ -21,6 +21,11 @@
 #define PACKED_ROWS 1.02
 /* Batch entries that are enough for any number of threads. */
 #define MANY_ENTRIES 16
+/* Times the least time of a tile's sizes that is not worth trying another tile for, nor more bytes. */
+#define OTHER_TILE_TIME 1.05
+/* Cycles of a register's multiplications.  Of 512 bits some processors do two in a cycle, others one. */
+#define FASTEST_MULTIPLICATION 0.5
+#define LONG_MULTIPLICATION 0.6
 
 /* --- the form --- */
 
@@ -240,16 +245,34 @@ static int largest_panel_vectors(const VecTarget *target) {
   return target->register_count >= 32 ? MOST_PANEL_VECTORS : 3;
 }
 
-/* Steps of the machine for one index of the depth: two multiplications or nearly two loads each, and no less than the
- * latency of an addition.  A panel's vectors may come from the second-level cache. */
-static double tile_cost(int rows, int vectors) {
-  double work = rows * vectors * 0.5, loads = (rows + vectors) * 0.55;
+/* Steps of the machine for one index of the depth: |multiplication| for each, or nearly two loads each, and no less
+ * than the latency of an addition.  A panel's vectors may come from the second-level cache. */
+static double tile_cost(int rows, int vectors, double multiplication) {
+  double work = rows * vectors * multiplication, loads = (rows + vectors) * 0.55;
   double cost = work > loads ? work : loads;
   return (cost > 4 ? cost : 4) + 0.5 + vectors * 0.1;
 }
 
-/* Of at most |most_sums| registers. */
-static void choose_tile(const Kernel *kernel, const VecTarget *target, int most_sums, ContractionBlocking *blocking) {
+/* Which tiles are thought of: of at most |most_sums| registers; |whole|: the rows are whole tiles. */
+typedef struct TileLimit {
+  int most_sums;
+  bool whole;
+  double multiplication; /* of tile_cost: the fastest has the tiles that ask for the fewest loads */
+} TileLimit;
+
+static double multiplication_of(const VecTarget *target) {
+  return target->vector_bits >= 512 ? LONG_MULTIPLICATION : FASTEST_MULTIPLICATION;
+}
+
+/* The rows of a tile with |vectors| registers of each. */
+static int rows_of_tile(int64_t all_rows, TileLimit limit, int vectors) {
+  int64_t rows = limit.most_sums / vectors;
+  if (!limit.whole) return (int)ceil_div(all_rows, ceil_div(all_rows, rows));
+  while (all_rows % rows != 0) rows--;
+  return (int)rows;
+}
+
+static void choose_tile(const Kernel *kernel, const VecTarget *target, TileLimit limit, ContractionBlocking *blocking) {
   int lanes = target->vector_bits / (type_storage_bytes(blocking->type) * 8);
   int least = blocking->group > 1 ? 4 : 2;
   blocking->vector_lanes = lanes;
@@ -259,15 +282,14 @@ static void choose_tile(const Kernel *kernel, const VecTarget *target, int most_
   int64_t lhs_stride = contraction_lhs_stride(kernel, blocking) * type_storage_bytes(blocking->type);
   double best = 0;
   for (int vectors = 1; vectors <= largest_panel_vectors(target); vectors++) {
-    int rows = most_sums / vectors;
+    int rows = rows_of_tile(blocking->rows.size, limit, vectors);
     int64_t tiles = ceil_div(blocking->rows.size, rows);
-    rows = (int)ceil_div(blocking->rows.size, tiles);
     int64_t panels = runs * ceil_div(blocking->column_run, vectors * lanes);
-    double cost = (double)tiles * (double)panels * tile_cost(rows, vectors);
+    double cost = (double)tiles * (double)panels * tile_cost(rows, vectors, limit.multiplication);
     if (lhs_stride > 0 && contraction_rows_meet(rows, lhs_stride)) cost *= PACKED_ROWS;
     if (best != 0 && cost >= best) continue;
     best = cost;
-    blocking->step_cost = tile_cost(rows, vectors);
+    blocking->step_cost = tile_cost(rows, vectors, multiplication_of(target));
     blocking->panel_vectors = vectors;
     blocking->tile_rows = rows;
     blocking->tile_count = tiles;
@@ -485,10 +507,10 @@ static void choose_sums(const Kernel *kernel, ContractionBlocking *blocking) {
       blocking->rows.size % blocking->tile_rows != 0 || blocking->column_run % blocking->panel_width != 0;
 }
 
-/* Tiles of at most |most_sums| registers, and how much is packed at a time. */
-static bool choose_blocks(const Kernel *kernel, const VecTarget *target, int most_sums, ContractionScratch limit,
+/* A tile, and how much is packed at a time. */
+static bool choose_blocks(const Kernel *kernel, const VecTarget *target, TileLimit tile, ContractionScratch limit,
                           ContractionBlocking *blocking) {
-  choose_tile(kernel, target, most_sums, blocking);
+  choose_tile(kernel, target, tile, blocking);
   int last = blocking->columns.dims[blocking->columns.count - 1];
   if (contraction_lanes(kernel, target, &blocking->epilogue_set, last, blocking->lanes, false) != blocking->lanes)
     return false;
@@ -502,19 +524,35 @@ static bool choose_blocks(const Kernel *kernel, const VecTarget *target, int mos
   return contraction_choose_sizes(kernel, limit, blocking);
 }
 
-/* Where even one tile takes many bytes, one half as large may do. */
+/* Whether |other|, of few bytes, is better than |chosen|. */
+static bool is_better(const ContractionBlocking *chosen, const ContractionBlocking *other, int64_t few) {
+  if (chosen->scratch_bytes > few) return other->cost <= chosen->cost * CONTRACTION_BOUGHT_TIME;
+  double worth = other->scratch_bytes > chosen->scratch_bytes ? OTHER_TILE_TIME : 1;
+  return other->cost * worth < chosen->cost;
+}
+
+/* Where few bytes will not do, or take time, a tile half as large may, or one that leaves no rows: what reaches beyond
+ * the result has its sums in the scratch. */
 static bool choose_tile_and_blocks(const Kernel *kernel, const VecTarget *target, ContractionScratch limit,
                                    ContractionBlocking *blocking) {
-  ContractionBlocking smaller = *blocking;
+  ContractionBlocking without = *blocking;
   int sums = tile_limit(target);
-  bool found = choose_blocks(kernel, target, sums, limit, blocking);
+  const TileLimit smaller[] = {{sums / 2, false, FASTEST_MULTIPLICATION}, {sums, true, multiplication_of(target)}};
+  bool found = choose_blocks(kernel, target, (TileLimit){sums, false, FASTEST_MULTIPLICATION}, limit, blocking);
   int64_t few = contraction_few_bytes(limit);
-  if (found && (blocking->scratch_bytes <= few || contraction_streams_rhs(blocking))) return true;
+  bool is_fast = found && blocking->scratch_bytes <= few && blocking->cost <= blocking->least_cost * OTHER_TILE_TIME;
+  if (is_fast || (found && contraction_streams_rhs(blocking))) return true;
   ContractionScratch less = {.most = few, .free = limit.free};
-  if (!choose_blocks(kernel, target, sums / 2, less, &smaller)) return found;
-  blocking->few_cost = fmin(blocking->few_cost, smaller.cost);
-  if (!found || smaller.cost <= blocking->cost * CONTRACTION_BOUGHT_TIME) *blocking = smaller;
-  return true;
+  double few_cost = found ? blocking->few_cost : INFINITY;
+  for (int i = 0; i < 2; i++) {
+    ContractionBlocking other = without;
+    if (!choose_blocks(kernel, target, smaller[i], less, &other)) continue;
+    few_cost = fmin(few_cost, other.cost);
+    if (!found || is_better(blocking, &other, few)) *blocking = other;
+    found = true;
+  }
+  blocking->few_cost = few_cost;
+  return found;
 }
 
 static bool complete_blocking(const Kernel *kernel, const VecTarget *target, ContractionScratch limit,

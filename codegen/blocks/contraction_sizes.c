@@ -370,8 +370,9 @@ typedef struct SizeSearch {
   Arena *arena;
   const ContractionBlocking *base; /* everything but sizes is known */
   PackingCosts packing;
-  SizeClass any; /* a limit above what is chosen without it is none */
-  SizeClass few; /* whose bytes need not buy time */
+  int64_t priced; /* bytes: what needs more is not looked at */
+  SizeClass any;  /* a limit above what is chosen without it is none */
+  SizeClass few;  /* whose bytes need not buy time */
 } SizeSearch;
 
 /* How often |bytes| can be halved, nearly, before they are |few|, too few to matter. */
@@ -404,7 +405,7 @@ static void note_sizes(SizeSearch *search, SizeClass *class, const ContractionBl
 
 static void try_sizes(SizeSearch *search, ContractionBlocking *blocking) {
   lay_out(blocking);
-  if (blocking->scratch_bytes > MOST_BYTES) return;
+  if (blocking->scratch_bytes > search->priced) return;
   double its_cost = cost(blocking, &search->packing);
   note_cost(&search->any, its_cost);
   if (blocking->scratch_bytes <= search->any.most) note_sizes(search, &search->any, blocking, its_cost);
@@ -509,12 +510,14 @@ bool contraction_choose_sizes(const Kernel *kernel, ContractionScratch limit, Co
                        .any = {.most = min_i64(limit.most, MOST_BYTES)},
                        .few = {.most = contraction_few_bytes(limit)},
                        .packing = packing_costs(kernel, blocking)};
+  search.priced = search.any.most > search.few.most ? MOST_BYTES : search.few.most;
   try_all(&search, kernel);
   bool found = search.any.found;
   if (found) {
     const PricedBlocking *best = best_sizes(&search, limit);
     *blocking = best->blocking;
     blocking->cost = best->cost;
+    blocking->least_cost = search.any.least_cost;
     blocking->few_cost = search.few.found ? search.few.fastest.cost : INFINITY;
     choose_ahead(kernel, blocking);
   }
