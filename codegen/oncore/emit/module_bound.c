@@ -1,7 +1,10 @@
 #include "codegen/oncore/emit/module_bound.h"
 
+#include <math.h>
+
 #include "base/arena.h"
 #include "codegen/oncore/emit/bound_order.h"
+#include "codegen/oncore/emit/bound_turn.h"
 #include "codegen/oncore/emit/bound_work.h"
 
 /* --- bytes --- */
@@ -76,8 +79,14 @@ static void share_bytes(const MachineDescription *machine, int64_t bytes, bool (
   }
 }
 
-/* |arrays| arrays take a command each on the queues that |moves|. */
-static void share_setups(const MachineDescription *machine, int64_t arrays, bool (*moves)(const MachineQueue *queue),
+/* Commands that |bytes| of |arrays| arrays take: no command moves more than the Buffer holds. */
+static int64_t least_commands(const MachineDescription *machine, int64_t bytes, int64_t arrays) {
+  int64_t buffers = (bytes + machine_buffer_usable(machine) - 1) / machine_buffer_usable(machine);
+  return arrays > buffers ? arrays : buffers;
+}
+
+/* |commands| take a setup each on the queues that |moves|. */
+static void share_setups(const MachineDescription *machine, int64_t commands, bool (*moves)(const MachineQueue *queue),
                          double *cycles) {
   int32_t count = 0;
   double least = 0;
@@ -88,8 +97,45 @@ static void share_setups(const MachineDescription *machine, int64_t arrays, bool
     count++;
   }
   for (int32_t q = 0; q < machine->queue_count; q++) {
-    if (moves(&machine->queues[q])) cycles[q] += (double)arrays * least / count;
+    if (moves(&machine->queues[q])) cycles[q] += (double)commands * least / count;
   }
+}
+
+/* The only queue that |moves|, NULL where there are several. */
+static const MachineQueue *only_queue(const MachineDescription *machine, bool (*moves)(const MachineQueue *queue)) {
+  const MachineQueue *found = NULL;
+  for (int32_t q = 0; q < machine->queue_count; q++) {
+    if (!moves(&machine->queues[q])) continue;
+    if (found != NULL) return NULL;
+    found = &machine->queues[q];
+  }
+  return found;
+}
+
+/* What a cycle in which |queue| has begun a transfer, or changes rows, takes of memory's time: |other| cannot use all
+ * of its rate. */
+static double idle_share(const MachineDescription *machine, const MachineQueue *queue, const MachineQueue *other) {
+  if (queue == other) return 1;
+  double rate = machine->memory_bytes_per_cycle;
+  return other->bytes_per_cycle < rate ? 1 - other->bytes_per_cycle / rate : 0;
+}
+
+/* Of one queue that loads and one that stores, or one that does both: all bytes at the most that they can move, and
+ * what of that they leave unused at the beginning of commands and between rows. */
+static double memory_cycles(const MachineDescription *machine, const HloComputation *entry, const ModuleBound *bound) {
+  const MachineQueue *load = only_queue(machine, machine_queue_loads),
+                     *store = only_queue(machine, machine_queue_stores);
+  if (load == NULL || store == NULL || (load != store && machine->memory_bytes_per_cycle <= 0)) return 0;
+  double rate = load == store ? load->bytes_per_cycle : machine->memory_bytes_per_cycle;
+  double of_load = idle_share(machine, load, store), of_store = idle_share(machine, store, load);
+  RowPrices prices = {of_load * (double)load->row, of_store * (double)store->row, 1 / rate};
+  double rows = bound_turn_find(entry, machine, &prices);
+  double loads = (double)least_commands(machine, bound->argument_bytes, bound->argument_count);
+  double stores = (double)least_commands(machine, bound->result_bytes, bound->result_count);
+  double load_setup = (double)(load->setup - (rows > 0 ? load->row : 0)); /* the first row is not counted twice */
+  double store_setup = (double)(store->setup - (rows > 0 ? store->row : 0));
+  double setups = fmax(0, of_load * loads * load_setup) + fmax(0, of_store * stores * store_setup);
+  return (double)(bound->argument_bytes + bound->result_bytes) / rate + setups + rows;
 }
 
 static QueueLimit longest(Arena *scratch, const MachineDescription *machine, const ModuleBound *bound) {
@@ -98,8 +144,10 @@ static QueueLimit longest(Arena *scratch, const MachineDescription *machine, con
   int32_t executors = bound_executors(machine);
   share_bytes(machine, bound->argument_bytes, machine_queue_loads, cycles, moved);
   share_bytes(machine, bound->result_bytes, machine_queue_stores, cycles, moved);
-  share_setups(machine, bound->argument_count, machine_queue_loads, cycles);
-  share_setups(machine, bound->result_count, machine_queue_stores, cycles);
+  share_setups(machine, least_commands(machine, bound->argument_bytes, bound->argument_count), machine_queue_loads,
+               cycles);
+  share_setups(machine, least_commands(machine, bound->result_bytes, bound->result_count), machine_queue_stores,
+               cycles);
   for (int32_t q = 0; q < machine->queue_count; q++) {
     if (machine->queues[q].kind == QUEUE_EXEC) cycles[q] += (bound->work_cycles + bound->launch_cycles) / executors;
   }
@@ -139,6 +187,8 @@ ModuleBound module_bound_find(const HloModule *module, const MachineDescription 
   add_arguments(&bound, module->entry);
   add_results(&bound, module->entry->root);
   bound.limit = longest(scratch, machine, &bound);
+  double memory = memory_cycles(machine, module->entry, &bound);
+  if (memory > bound.limit.cycles) bound.limit = (QueueLimit){LIMIT_MEMORY, -1, memory};
   bound.order_cycles = bound_order_find(module, machine, &work);
   if (bound.order_cycles > bound.limit.cycles) bound.limit = (QueueLimit){LIMIT_ORDER, -1, bound.order_cycles};
   arena_destroy(scratch);

@@ -11,7 +11,9 @@
  * much as its arguments and results are, and at least as much as its dots do.  Where one queue loads and another one
  * stores, they share memory while both move, and the one with more to move goes on alone at its own rate.
  *
- * Each array that is read or written takes a command of a queue that moves, and its setup.
+ * Each array that is read or written takes a command of a queue that moves, and its setup, and so does what the Buffer
+ * holds at once: no command moves more.  While a transfer begins or changes rows memory is not fully used where the
+ * other queue alone cannot use it; how many rows it takes at least to turn an array, bound_turn.h says.
  *
  * Work.  The cycles of the operations, and a command for each Kernel that computes (bound_work.h).
  *

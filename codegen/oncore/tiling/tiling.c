@@ -604,18 +604,34 @@ static void add_neighbour(TilingSearch *search, TilingPoint *point, TilingChoice
   add_choice(search, point, choices);
 }
 
+/* From candidate |at| of |dim| up or down (|step|): the next one (|even| 0), or the next one that leaves no tile much
+ * smaller than the others (1); -1: there is none, or it is the same. */
+static int32_t next_candidate(const TilingSearch *search, int32_t dim, int32_t at, int32_t step, int even) {
+  int64_t whole = search->kernel->dims[dim].extent;
+  const int64_t *candidates = search->set->candidates[dim];
+  for (int32_t next = at + step; next >= 0 && next < search->set->counts[dim]; next += step) {
+    int64_t parts = (whole + candidates[next] - 1) / candidates[next];
+    bool is_even = (whole + parts - 1) / parts == candidates[next], is_next = next == at + step;
+    if (even == 0) return next;
+    if (is_even) return is_next ? -1 : next;
+  }
+  return -1;
+}
+
 /* One free dim a step up or down, or one up and another one down. */
 static void add_steps(TilingSearch *search, const TilingPoint *from, TilingChoices *choices) {
   int32_t dims[KERNEL_MAX_DIMS], count = free_dims(search, &from->tiling, dims);
-  for (int32_t i = 0; i < 2 * count; i++) {
-    int32_t d = dims[i / 2], step = i % 2 == 0 ? 1 : -1, at = from->at[d] + step;
-    if (at < 0 || at >= search->set->counts[d]) continue;
+  for (int32_t i = 0; i < 4 * count; i++) {
+    int32_t d = dims[i / 4], step = i % 2 == 0 ? 1 : -1, at = next_candidate(search, d, from->at[d], step, i / 2 % 2);
+    if (at < 0) continue;
     TilingPoint next = *from;
     next.at[d] = at;
     add_neighbour(search, &next, choices);
-    for (int32_t k = 0; k < count && step > 0; k++) {
+    for (int32_t k = 0; k < 2 * count && step > 0; k++) {
       TilingPoint both = next;
-      if (dims[k] == d || both.at[dims[k]]-- == 0) continue;
+      int32_t e = dims[k / 2], down = next_candidate(search, e, from->at[e], -1, k % 2);
+      if (e == d || down < 0) continue;
+      both.at[e] = down;
       add_neighbour(search, &both, choices);
     }
   }
