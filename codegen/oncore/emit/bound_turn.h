@@ -11,9 +11,9 @@
  *           <= T²(S + T) / 8ab:
  *
  * where p and 1 - p are the shares of loads and stores of the line around a place, a pair of places counts p(1 -
- * p')/ab, which is (1/4 - hh')/ab with h = p - 1/2 up to what cancels out, and max(0, T - |distance|) is positive
- * definite, so that the sum of hh' is not negative.  With am = bn and the best T: E <= √(2Cmn) + C.  So the prices come
- * to
+ * p')/ab, which is (1/4 - hh')/ab with h = p - 1/2 up to what cancels out, and max(0, T - size of the distance) is
+ * positive definite, so that the sum of hh' is not negative.  With am = bn and the best T: E <= √(2Cmn) + C.  So the
+ * prices come to
  *
  *   am + bn >= 2√(abmn) >= (E - C)√(2ab / C).
  *

@@ -342,7 +342,7 @@ static WindowSight window_sight(const WindowDimension *window, int64_t positions
 /* Steps of a fold over windows, which takes the first of its elements as it is.  Windows of two elements or more take a
  * step each, and of what is read as many windows become by no fewer steps than there are less of these; neighbours may
  * share steps. */
-static double window_steps(const HloInstruction *reduction) {
+static double window_steps(const HloInstruction *reduction, double *out_seen) {
   const HloAttr *attr = hlo_instruction_attr(reduction, HLO_ATTR_WINDOW);
   const Shape *read = reduction->operands[0]->shape, *made = first_shape(reduction);
   double taps = 1, seeing = 1, alone = 1, different = 1;
@@ -355,7 +355,40 @@ static double window_steps(const HloInstruction *reduction) {
     alone *= sight.alone;
     different *= sight.different;
   }
+  *out_seen = different;
   return fmin(taps - seeing, fmax(different - seeing, seeing - alone));
+}
+
+static bool is_half(PrimitiveType type) {
+  return type_is_float(type) && type_bits(type) == 16;
+}
+
+/* Elements of the operand of |fold| that are converted to a wider type: none where what they come from is wider. */
+static double widened_elements(const WorkWalk *walk, const HloInstruction *fold, double seen) {
+  const HloInstruction *value = fold->operands[0], *from = value;
+  while (from->opcode != HLO_CONVERT && only_moves(from)) from = from->operands[0];
+  if (from->opcode == HLO_CONVERT || walk->is_known[value->id]) return 0;
+  return fmin(seen, varying_points(value->shape, walk->varies[value->id]));
+}
+
+/* What |fold| makes and is rounded: none where others may take it as it is. */
+static double rounded_elements(const HloInstruction *fold) {
+  for (int32_t u = 0; u < fold->user_count; u++)
+    if (only_moves(fold->users[u])) return 0;
+  return (double)shape_element_count(fold->shape);
+}
+
+/* |steps| of a fold that sees so many elements.  Halves are summed up and multiplied together in a wider type
+ * (codegen/lower). */
+static double fold_cycles(const WorkWalk *walk, const HloInstruction *fold, double seen, double steps) {
+  const HloComputation *region = hlo_instruction_computation(fold, HLO_ATTR_TO_APPLY);
+  PrimitiveType type = fold->operands[0]->shape->type;
+  bool widens = region != NULL && fold->operand_count == 2 && region->instructions.count == 3 && is_half(type) &&
+                (region->root->opcode == HLO_ADD || region->root->opcode == HLO_MULTIPLY);
+  if (!widens) return region_cycles(walk, region, steps);
+  return cost_cycles(walk, COST_CONVERT, TYPE_F32, widened_elements(walk, fold, seen)) +
+         cost_cycles(walk, machine_cost_of_opcode(region->root->opcode), TYPE_F32, steps) +
+         cost_cycles(walk, COST_CONVERT, type, rounded_elements(fold));
 }
 
 static double reduction_cycles(const WorkWalk *walk, const HloInstruction *reduction) {
@@ -363,7 +396,7 @@ static double reduction_cycles(const WorkWalk *walk, const HloInstruction *reduc
   double points = (double)shape_element_count(reduction->operands[0]->shape);
   if (product != NULL) return product_cycles(walk, product, points);
   double steps = fmax(0, points - (double)shape_element_count(first_shape(reduction))); /* the first element is taken */
-  return region_cycles(walk, hlo_instruction_computation(reduction, HLO_ATTR_TO_APPLY), steps);
+  return fold_cycles(walk, reduction, points, steps);
 }
 
 static double sort_cycles(const WorkWalk *walk, const HloInstruction *sort) {
@@ -395,9 +428,10 @@ static double instruction_cycles(WorkWalk *walk, const HloInstruction *instructi
     }
     case HLO_CONVOLUTION: return product_cycles(walk, instruction, convolution_products(instruction));
     case HLO_REDUCE: return reduction_cycles(walk, instruction);
-    case HLO_REDUCE_WINDOW:
-      return region_cycles(walk, hlo_instruction_computation(instruction, HLO_ATTR_TO_APPLY),
-                           window_steps(instruction));
+    case HLO_REDUCE_WINDOW: {
+      double seen, steps = window_steps(instruction, &seen);
+      return fold_cycles(walk, instruction, seen, steps);
+    }
     case HLO_SELECT_AND_SCATTER: return gradient_cycles(walk, instruction);
     case HLO_SCATTER: return scatter_cycles(walk, instruction);
     case HLO_SORT: return sort_cycles(walk, instruction);

@@ -9,6 +9,8 @@
  * see; scatters once to each update; sorting n elements takes log2 n! comparisons.  Dots and convolutions are their
  * multiply-adds, at the rate of the narrowest type that an operand has on its way; so are sums of products.
  *
+ * Sums and products of f16 and bf16 are made in f32, to and from which elements and results are converted.
+ *
  * What only moves elements costs nothing, nor do places and guards that are known without data, integers of rank 0,
  * which are the scalar unit's, and conversions that a unit may do by itself.  A Kernel that computes takes a command at
  * least, and so the setup of a queue each time it runs. */

@@ -115,6 +115,24 @@ static void module_bound_of_windows_is_their_elements(void **state) {
 #undef WINDOWS
 }
 
+/* 512 vectors of bf16 become 1024 of f32, which are added up, and four results two vectors that are rounded: for
+ * nothing where a conversion comes before or after. */
+static void module_bound_sums_halves_in_f32(void **state) {
+#define SUMS(body)                                                                                 \
+  "HloModule m\ns { a = bf16[] parameter(0) b = bf16[] parameter(1) ROOT c = bf16[] add(a, b) }\n" \
+  "h { z = bf16[] constant(0)\n" body " }\n"
+  assert_true(work_of(*state, SUMS("  x = bf16[256,64] parameter(0)\n"
+                                   "  ROOT y = bf16[64] reduce(x, z), dimensions={0}, to_apply=s }\n"
+                                   "ENTRY e { x = bf16[256,64] parameter(0)\n"
+                                   "  ROOT f = bf16[64] fusion(x), kind=kLoop, calls=h")) == 1024 + 1020 + 1);
+  assert_true(work_of(*state, SUMS("  x = f32[256,64] parameter(0) n = bf16[256,64] convert(x)\n"
+                                   "  r = bf16[64] reduce(n, z), dimensions={0}, to_apply=s\n"
+                                   "  ROOT y = f32[64] convert(r) }\n"
+                                   "ENTRY e { x = f32[256,64] parameter(0)\n"
+                                   "  ROOT f = f32[64] fusion(x), kind=kLoop, calls=h")) <= 1020 + 512 + 4);
+#undef SUMS
+}
+
 static void module_bound_reads_what_slices_read(void **state) {
   ModuleBound bound = bound_of(*state,
                                "HloModule m\nENTRY e { x = f32[1000] parameter(0) unread = f32[77] parameter(1)\n"
@@ -292,6 +310,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(module_bound_computes_broadcasts_once, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_shares_steps_of_windows, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_of_windows_is_their_elements, create, destroy),
+      cmocka_unit_test_setup_teardown(module_bound_sums_halves_in_f32, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_reads_what_slices_read, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_writes_what_updates_write, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_counts_rounds_of_loops, create, destroy),
