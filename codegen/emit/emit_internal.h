@@ -76,6 +76,9 @@ void emit_last_piece_end(KernelEmitter *emitter, LLVMBasicBlockRef behind);
 /* The loop over tiles of the columns |range|, in which each tile's sums are complete; the columns of the round. */
 PointLoop emit_sweep_begin(KernelEmitter *emitter, IndexRange range, IndexRange *out_tile);
 void emit_sweep_end(KernelEmitter *emitter, PointLoop *tiles);
+/* Columns of a round, which divide those of the walk: rows are streams however many of their elements are added at a
+ * time, and LLVM's time goes with the registers that are. */
+int emit_sweep_columns(const KernelEmitter *emitter);
 /* The folds' final values at the point, within that loop. */
 void emit_sweep_load(KernelEmitter *emitter);
 

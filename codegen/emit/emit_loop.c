@@ -461,7 +461,9 @@ static void emit_outer_vector_dim(KernelEmitter *emitter, int level, uint64_t kn
     if (p == 0 && emitter->loops.sweep.dim >= 0) {
       IndexRange tile;
       PointLoop tiles = emit_sweep_begin(emitter, range, &tile);
-      emit_outer_part(emitter, level, known, part, tile);
+      VectorPart columns = *part;
+      columns.lanes = emit_sweep_columns(emitter);
+      emit_outer_part(emitter, level, known, &columns, tile);
       emit_sweep_end(emitter, &tiles);
     } else {
       emit_outer_part(emitter, level, known, part, range);

@@ -30,9 +30,7 @@ void emit_sweep_load(KernelEmitter *emitter) {
                                               accumulator_pointer(emitter, f), NULL, emitter->point.lanes);
 }
 
-/* Columns of a round, which divide those of the walk: rows are streams however many of their elements are added at a
- * time, and LLVM's time goes with the registers that are. */
-static int columns_at_once(const KernelEmitter *emitter) {
+int emit_sweep_columns(const KernelEmitter *emitter) {
   const Kernel *kernel = emitter->kernel;
   int lanes = emitter->loops.outer_walk.parts[0].lanes, bits = 0;
   for (int f = 0; f < kernel->fold_count; f++) bits = (int)max_i64(bits, type_storage_bytes(kernel->folds[f].type) * 8);
@@ -43,7 +41,7 @@ static int columns_at_once(const KernelEmitter *emitter) {
 static PointLoop begin_columns(KernelEmitter *emitter, IndexRange tile) {
   const VectorWalk *walk = &emitter->loops.outer_walk;
   emitter->point.vector_dim = walk->dim;
-  emitter->point.lanes = columns_at_once(emitter);
+  emitter->point.lanes = emit_sweep_columns(emitter);
   emitter->point.mask = NULL;
   PointLoop columns = point_loop_begin(&emitter->point, tile, emitter->point.lanes);
   emitter->point.dims[walk->dim] = columns.index;

@@ -256,11 +256,16 @@ static int unroll_factor(const Kernel *kernel, const VecTarget *target, int dim)
 /* What vec_splat() and its like can build: 16 registers of 64 bytes would hold more of the narrowest types. */
 #define MOST_LANES 256
 
+/* Registers of a step that are enough. */
+#define LEAST_UNROLLED 4
+
 static VectorWalk walk_along(const Kernel *kernel, const VecTarget *target, int dim, int native) {
   VectorWalk walk = {.dim = dim, .stream_count = memory_stream_count(kernel, dim)};
   int64_t extent = kernel->dims[dim].extent;
   int lanes = native * unroll_factor(kernel, target, dim);
   while (lanes > native && (lanes > extent || lanes > MOST_LANES)) lanes /= 2;
+  /* what is left over is code of its own: none where half of the lanes leave nothing */
+  while (lanes > LEAST_UNROLLED * native && extent % lanes != 0 && extent % (lanes / 2) == 0) lanes /= 2;
   int64_t ends[MAX_RANGES];
   int ranges = kernel->dims[dim].stage == KERNEL_OUTER ? memory_known_ranges(kernel, dim, ends) : 1;
   walk.is_cut = ranges > 1;
