@@ -89,7 +89,7 @@ static void move_tile(const MicroAssembly *micro, bool is_store) {
 static void begin_sums(const MicroAssembly *micro) {
   for (int i = 0; i < micro->sum_count; i++)
     sb_printf(micro->out, i < 16 ? "vpxor %%xmm%d, %%xmm%d, %%xmm%d\n" : "vpxord %%xmm%d, %%xmm%d, %%xmm%d\n", i, i, i);
-  if (micro->blocking->block_count == 1) return;
+  if (!contraction_continues(micro->blocking)) return;
   add_line(micro, "testb $$1, 8(%rsp)\nje 1f");
   move_tile(micro, false);
   add_line(micro, "1:");

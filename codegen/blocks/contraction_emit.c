@@ -74,6 +74,7 @@ static TileRows tile_rows(ContractionEmitter *emitter, const BlockPosition *posi
                              ir_index_multiply(vec->builder, tile_index, blocking->lhs_slot));
     return rows;
   }
+  if (blocking->lhs_by_tiles) return rows;
   LLVMValueRef first = rows.begin;
   if (blocking->rows.size % blocking->tile_rows != 0) {
     first = ir_index_minimum(vec->builder, rows.begin, block_int(vec, blocking->rows.size - blocking->tile_rows));
@@ -233,6 +234,60 @@ static LLVMValueRef tile_depth(ContractionEmitter *emitter, const BlockPosition 
   return depth;
 }
 
+/* Index |bound| of the guard, less what it is without the rows, in rows: rounded up, none negative. */
+static LLVMValueRef rows_up_to(ContractionEmitter *emitter, int64_t bound, LLVMValueRef without, int64_t step) {
+  const VecBuilder *vec = emitter->vec;
+  LLVMValueRef left = LLVMBuildSub(vec->builder, block_int(vec, bound), without, "");
+  LLVMValueRef up =
+      ir_index_maximum(vec->builder, ir_index_add(vec->builder, left, block_int(vec, step - 1)), block_int(vec, 0));
+  return LLVMBuildUDiv(vec->builder, up, block_int(vec, step), "");
+}
+
+/* The rows of the tile that begin inside of the image: from |*out_first| of the tile's on, as many as are returned. */
+static LLVMValueRef cut_rows(ContractionEmitter *emitter, const BlockPosition *position, LLVMValueRef row,
+                             LLVMValueRef *out_first) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  const KernelValue *guard = &emitter->kernel->values[blocking->cut_guard];
+  LLVMValueRef dims[KERNEL_MAX_DIMS], *here = emitter->point.dims;
+  memcpy(dims, here, sizeof dims);
+  int dim = blocking->rows.dims[blocking->rows.count - 1];
+  block_set_linear(emitter, &blocking->rows, blocking->rows.count, NULL, row);
+  LLVMValueRef begin = here[dim], size = block_int(vec, blocking->tile_rows), zero = block_int(vec, 0);
+  here[blocking->depth.dims[blocking->chunk_dim]] = position->depth.chunk_begin;
+  LLVMValueRef without = point_index_without(&emitter->point, guard->address, dim);
+  memcpy(here, dims, sizeof dims);
+  int64_t step = index_dim_coefficient(&emitter->kernel->space, guard->address, dim);
+  LLVMValueRef lower = LLVMBuildSub(vec->builder, rows_up_to(emitter, guard->lower, without, step), begin, "");
+  LLVMValueRef upper = LLVMBuildSub(vec->builder, rows_up_to(emitter, guard->upper, without, step), begin, "");
+  *out_first = ir_index_maximum(vec->builder, lower, zero);
+  return LLVMBuildSub(vec->builder, ir_index_minimum(vec->builder, upper, size), *out_first, "");
+}
+
+/* The micro-kernel for as many rows as are inside, from |first| of the tile's on. */
+static void emit_cut_calls(ContractionEmitter *emitter, const MicroCall *tile, LLVMValueRef first, LLVMValueRef count,
+                           LLVMValueRef is_first_block) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  LLVMValueRef is_cut = equals(vec, count, blocking->tile_rows, LLVMIntNE);
+  LLVMBasicBlockRef behind = begin_if(emitter, LLVMBuildAnd(vec->builder, is_cut, is_first_block, ""));
+  MicroCall zero = *tile, call = *tile;
+  zero.depth = block_int(vec, 0);
+  zero.adds = LLVMConstInt(LLVMInt1TypeInContext(vec->context), 0, false);
+  contraction_micro_call(vec, blocking, &zero);
+  end_if(emitter, behind);
+  LLVMValueRef place = LLVMBuildMul(vec->builder, first, tile->tile_stride, "");
+  call.tile = block_element(vec, blocking->type, tile->tile, place);
+  call.adds = LLVMBuildOr(vec->builder, tile->adds, is_cut, "");
+  for (int i = 0; i < blocking->cut_count; i++) {
+    ContractionBlocking cut = *blocking;
+    cut.tile_rows = blocking->cut_rows[i];
+    behind = begin_if(emitter, equals(vec, count, cut.tile_rows, LLVMIntEQ));
+    contraction_micro_call(vec, &cut, &call);
+    end_if(emitter, behind);
+  }
+}
+
 /* One tile: sums over a block of the depth, and what follows. */
 static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position, LLVMValueRef tile_index) {
   const VecBuilder *vec = emitter->vec;
@@ -259,7 +314,17 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
     call.ahead_stride = blocking->rhs_stride;
   }
   if (blocking->ahead_in_turn) ask_for_share(emitter, position, tile_index);
-  contraction_micro_call(vec, blocking, &call);
+  if (blocking->lhs_by_tiles) {
+    LLVMValueRef first = block_int(vec, 0), count = NULL;
+    if (blocking->cut) count = cut_rows(emitter, position, rows.begin, &first);
+    call.lhs = contraction_lhs_address(emitter, &position->depth, ir_index_add(vec->builder, rows.begin, first));
+    if (blocking->cut)
+      emit_cut_calls(emitter, &call, first, count, equals(vec, position->number, 0, LLVMIntEQ));
+    else
+      contraction_micro_call(vec, blocking, &call);
+  } else {
+    contraction_micro_call(vec, blocking, &call);
+  }
   finish_sums(emitter, position, &place);
 }
 

@@ -23,6 +23,7 @@ typedef enum ContractionRole { ROLE_BATCH, ROLE_ROWS, ROLE_COLUMNS, ROLE_COUNT }
 #define MOST_KEPT 8
 #define LINE_BYTES 64 /* of a cache */
 #define MOST_COMMON_GUARDS 4
+#define MOST_CUTS 3
 #define MOST_PANEL_VECTORS 4
 
 struct ContractionBlocking {
@@ -79,6 +80,14 @@ struct ContractionBlocking {
    * these dims goes on for |strip_longer| indices, as far as the last row's.  |strip_dims| 0: rows are packed apart. */
   int strip_dims;
   int64_t strip_longer, strip_run, strip_length;
+  /* Rows of each tile are read where they are, those of different tiles anywhere.  Where tiles are |cut|, loads ask,
+   * besides what a tile and a block have in common, that index |cut_guard| is in its range: so it is for some rows of
+   * the tile that follow one another, as many as one of |cut_rows|; the others add nothing.  |cut_share|: of all rows,
+   * those that do. */
+  bool lhs_by_tiles, cut;
+  int32_t cut_guard;
+  int cut_count, cut_rows[MOST_CUTS];
+  double cut_share;
   bool lhs_in_place; /* rows are read where they are; the last tile begins early rather than reaching beyond them */
   /* Read in place, a rhs converted from another type stays in that: |rhs| is then what is converted, and the
    * micro-kernel converts it.  Elsewhere |type|. */
@@ -170,6 +179,12 @@ bool contraction_rows_meet(int rows, int64_t stride_bytes);
 
 /* Whether the rows of a tile are packed as strips, in blocks of the depth that are known (contraction_strips.c). */
 void contraction_choose_strips(const Kernel *kernel, ContractionBlocking *blocking);
+
+/* Whether the rows of tiles are read where they are though not all tiles' are walked as one, in blocks of the depth
+ * that are known. */
+void contraction_choose_by_tiles(const Kernel *kernel, ContractionBlocking *blocking);
+/* Dims (bits) that stand still while the rows of a tile and a block of the depth are walked. */
+uint64_t contraction_common_dims(const Kernel *kernel, const ContractionBlocking *blocking);
 
 /* Chooses how much is packed at a time, and lays out the scratch, of a blocking that is complete but for that; false
  * where even the least needs more than there may be (contraction_sizes.c). */
@@ -302,6 +317,9 @@ typedef struct MicroCall {
 /* Elements that the lhs moves on by after each run of |strip_run|, besides those of the run, where a block of the depth
  * has several strips; else 0. */
 int64_t contraction_strip_gap(const ContractionBlocking *blocking);
+
+/* Whether it may go on from sums that are there. */
+bool contraction_continues(const ContractionBlocking *blocking);
 
 /* How many lines of each row ahead it asks for. */
 int contraction_lines_ahead(const ContractionBlocking *blocking);

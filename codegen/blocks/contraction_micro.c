@@ -42,9 +42,9 @@ int contraction_lines_ahead(const ContractionBlocking *blocking) {
   return (int)((bytes + LINE_BYTES - 1) / LINE_BYTES);
 }
 
-/* Whether there are sums of an earlier block of the depth to go on from. */
-static bool continues(const ContractionBlocking *blocking) {
-  return blocking->block_count > 1;
+/* Whether there may be sums of an earlier block of the depth to go on from, or zeros. */
+bool contraction_continues(const ContractionBlocking *blocking) {
+  return blocking->block_count > 1 || blocking->cut;
 }
 
 static void micro_name(const ContractionBlocking *blocking, char *out, size_t size) {
@@ -54,9 +54,10 @@ static void micro_name(const ContractionBlocking *blocking, char *out, size_t si
   if (gap > 0) snprintf(strips, sizeof strips, ".strips%lld+%lld", (long long)blocking->strip_run, (long long)gap);
   snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d.%d%s%s%s%s%s%s", type_text(blocking->type),
            type_text(blocking->rhs_type), blocking->tile_rows, blocking->panel_vectors, blocking->lanes,
-           (int)blocking->row_stride, contraction_lines_ahead(blocking), strips, continues(blocking) ? ".on" : "",
-           blocking->common_guard_count > 0 ? ".perhaps" : "", blocking->sums_in_result ? ".apart" : "",
-           blocking->group > 1 ? groups[blocking->group] : "",
+           (int)blocking->row_stride, contraction_lines_ahead(blocking), strips,
+           contraction_continues(blocking) ? ".on" : "",
+           blocking->common_guard_count > 0 || blocking->cut ? ".perhaps" : "",
+           blocking->sums_in_result ? ".apart" : "", blocking->group > 1 ? groups[blocking->group] : "",
            blocking->lhs_shifted    ? ".shifted"
            : blocking->rhs_unsigned ? ".unsigned"
                                     : "");
@@ -95,7 +96,7 @@ static bool has_masks(const MicroEmitter *micro) {
 
 /* sums ← add ? tile : 0; the builder stands after that. */
 static void load_sums(const MicroEmitter *micro, LLVMValueRef *out_sums) {
-  if (!continues(micro->blocking)) {
+  if (!contraction_continues(micro->blocking)) {
     for (int i = 0; i < micro->sum_count; i++)
       out_sums[i] = vec_constant(micro->vec, micro->blocking->type, 0, micro->blocking->lanes);
     return;
@@ -177,8 +178,9 @@ static LLVMValueRef add_products(const MicroEmitter *micro, LLVMValueRef *sums) 
   for (int i = 0; i < micro->sum_count; i++) carried[carried_count++] = &sums[i];
   IndexRange range = ir_range_below(micro->arguments[ARG_DEPTH]);
   LLVMBuilderRef builder = micro->vec->builder;
-  IrLoop depth = blocking->common_guard_count > 0 ? ir_loop_count_guarded(builder, range, 1, carried, carried_count)
-                                                  : ir_loop_count(builder, range, 1, carried, carried_count);
+  bool perhaps = blocking->common_guard_count > 0 || blocking->cut;
+  IrLoop depth = perhaps ? ir_loop_count_guarded(builder, range, 1, carried, carried_count)
+                         : ir_loop_count(builder, range, 1, carried, carried_count);
   for (int i = 0; i < lines; i++)
     vec_prefetch(micro->vec, block_element(micro->vec, TYPE_S8, ahead, block_int(micro->vec, (int64_t)i * LINE_BYTES)));
   step(micro, depth.index, rhs, sums);

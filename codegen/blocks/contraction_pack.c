@@ -795,9 +795,9 @@ LLVMValueRef contraction_rhs_address(ContractionEmitter *emitter, const DepthBlo
 
 LLVMValueRef contraction_lhs_address(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row) {
   const ContractionBlocking *blocking = emitter->blocking;
-  LLVMValueRef first, count;
-  depth_run(emitter, block, blocking->depth.count - blocking->chunk_dim, &first, &count);
-  emitter->point.dims[blocking->depth.dims[blocking->depth.count - 1]] = first;
+  const DimList *depth = &blocking->depth;
+  for (int i = blocking->chunk_dim; i < depth->count; i++)
+    emitter->point.dims[depth->dims[i]] = i == blocking->chunk_dim ? block->chunk_begin : block_int(emitter->vec, 0);
   block_set_linear(emitter, &blocking->rows, blocking->rows.count, &blocking->lhs_set, row);
   return point_load_pointer(&emitter->point, blocking->lhs);
 }

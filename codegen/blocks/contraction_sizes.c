@@ -325,7 +325,8 @@ static double cost(const ContractionBlocking *blocking, const PackingCosts *pack
   double rows = tiles * blocking->tile_rows, columns = panels * (double)blocking->panel_width;
   double tiles_here = (double)blocking->tiles_per_block, share = packed_share(blocking);
 
-  double total = tiles * panels * (depth * blocking->step_cost + blocks * call_cost);
+  double rows_share = blocking->lhs_by_tiles ? blocking->cut_share : 1;
+  double total = tiles * panels * (depth * blocking->step_cost * rows_share + blocks * call_cost);
   total += tiles * panels * sums_moving_cost(blocking);
   double panel_bytes = block_depth * (double)blocking->packed_stride * bytes;
   double rows_bytes = blocking->tile_rows * block_depth * bytes * share;
@@ -489,6 +490,7 @@ static void try_all(SizeSearch *search, const Kernel *kernel) {
     if (blocking.block_depth == depth_before) continue;
     depth_before = blocking.block_depth;
     choose_lhs_in_place(kernel, &blocking);
+    if (!blocking.lhs_in_place) contraction_choose_by_tiles(kernel, &blocking);
     if (!blocking.lhs_in_place) contraction_choose_strips(kernel, &blocking);
     try_blocks(search, &blocking);
     try_in_place(search, &blocking);

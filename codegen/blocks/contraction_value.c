@@ -104,8 +104,7 @@ int contraction_inside_suffix(const Kernel *kernel, const ContractionBlocking *b
 
 /* --- guards that tiles and blocks have in common --- */
 
-/* Dims that stand still while the rows of a tile and a block of the depth are walked. */
-static uint64_t common_dims(const Kernel *kernel, const ContractionBlocking *blocking) {
+uint64_t contraction_common_dims(const Kernel *kernel, const ContractionBlocking *blocking) {
   const DimList *rows = &blocking->rows, *depth = &blocking->depth;
   uint64_t dims = 0;
   for (int i = 0; i < blocking->batch.count; i++) dims |= UINT64_C(1) << blocking->batch.dims[i];
@@ -132,7 +131,7 @@ static void add_common_guards(const Kernel *kernel, int32_t predicate, uint64_t 
 void contraction_choose_common_guards(const Kernel *kernel, ContractionBlocking *blocking) {
   const KernelValue *lhs = &kernel->values[blocking->lhs];
   if (lhs->kind != KERNEL_LOAD || lhs->predicate < 0) return;
-  add_common_guards(kernel, lhs->predicate, common_dims(kernel, blocking), blocking);
+  add_common_guards(kernel, lhs->predicate, contraction_common_dims(kernel, blocking), blocking);
 }
 
 /* --- what is kept of columns --- */

@@ -31,6 +31,12 @@ LLVMValueRef ir_index_minimum(LLVMBuilderRef builder, LLVMValueRef a, LLVMValueR
   return LLVMBuildSelect(builder, LLVMBuildICmp(builder, LLVMIntSLT, a, b, ""), a, b, "");
 }
 
+LLVMValueRef ir_index_maximum(LLVMBuilderRef builder, LLVMValueRef a, LLVMValueRef b) {
+  int64_t x, y;
+  if (ir_index_is_constant(a, &x) && ir_index_is_constant(b, &y)) return x > y ? a : b;
+  return LLVMBuildSelect(builder, LLVMBuildICmp(builder, LLVMIntSGT, a, b, ""), a, b, "");
+}
+
 IndexRange ir_range(LLVMContextRef context, int64_t begin, int64_t end) {
   return (IndexRange){ir_index(context, begin), ir_index(context, end)};
 }

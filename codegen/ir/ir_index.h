@@ -13,10 +13,11 @@
 LLVMValueRef ir_index(LLVMContextRef context, int64_t value);
 /* Whether |value| is a constant, and then which. */
 bool ir_index_is_constant(LLVMValueRef value, int64_t *out_value);
-/* a + b, a · b and the smaller of both, all of one type. */
+/* a + b, a · b, the smaller and the larger of both, all of one type. */
 LLVMValueRef ir_index_add(LLVMBuilderRef builder, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef ir_index_multiply(LLVMBuilderRef builder, LLVMValueRef a, int64_t b);
 LLVMValueRef ir_index_minimum(LLVMBuilderRef builder, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef ir_index_maximum(LLVMBuilderRef builder, LLVMValueRef a, LLVMValueRef b);
 
 /* Indices [begin, end) of one type. */
 typedef struct IndexRange {
