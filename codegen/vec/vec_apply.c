@@ -114,6 +114,7 @@ LLVMValueRef vec_apply(const VecBuilder *vec, const VecOp *op, const LLVMValueRe
   if (row->rule == NULL) XLAC_BUG("no code for '%s' of %s", hlo_opcode_text(op->opcode), type_text(op->operand_type));
   bool calls = is_called(op, row, operands);
   LLVMValueRef result = calls ? call(vec, op, row->rule, operands, lanes) : row->rule(vec, op, operands, lanes);
-  if (!is_rounded(op)) result = vec_round_float(vec, op->type, result, lanes);
+  VecNan nan = op->operand_type == TYPE_BF16 ? VEC_NAN_SHORT : VEC_NAN_ANY;
+  if (!is_rounded(op)) result = vec_round_float(vec, op->type, result, nan, lanes);
   return vec_wrap_narrow(vec, op->type, result, lanes);
 }

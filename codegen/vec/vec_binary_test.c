@@ -171,6 +171,42 @@ static void extrema_order_zeros_and_pass_nan_on(void **state) {
   }
 }
 
+/* Of every payload: rounding to bf16 adds to the bits below it. */
+static void arithmetic_of_bf16_passes_every_nan_on(void **state) {
+  (void)state;
+  static const HloOpcode opcodes[] = {HLO_ADD, HLO_SUBTRACT, HLO_MULTIPLY, HLO_DIVIDE, HLO_REMAINDER, HLO_ATAN2};
+  static const uint16_t others[] = {0, 0x3f80, 0xc0a0, 0x7f80, 0xff80, 0x7fff, 0xffff, 0x7f81};
+  enum { OPCODES = sizeof opcodes / sizeof *opcodes, OTHERS = sizeof others / sizeof *others, NANS = 256 };
+  for (int l = 0; l < VEC_TEST_LEVELS; l++) {
+    VecTestLevel level = vec_test_level(l);
+    if (!level.is_available) continue;
+    VecTestModule module;
+    vec_test_begin(&module, level.cpu);
+    PrimitiveType pair[] = {TYPE_BF16, TYPE_BF16};
+    for (int i = 0; i < OPCODES; i++)
+      vec_test_add(&module, &(VecOp){opcodes[i], TYPE_BF16, TYPE_BF16, {0, 0}}, pair, 2, 16);
+    vec_test_finish(&module);
+    for (int i = 0; i < OPCODES * OTHERS; i++) {
+      uint16_t nan[NANS], other[NANS], results[2][NANS];
+      for (int k = 0; k < NANS; k++) {
+        int payload = k % 128 == 0 ? 1 : k % 128;
+        nan[k] = (uint16_t)((k < 128 ? 0x7f80 : 0xff80) | payload);
+        other[k] = others[i / OPCODES];
+      }
+      VecTestFunction function = vec_test_function(&module, i % OPCODES);
+      function(results[0], nan, other, NULL, NANS);
+      function(results[1], other, nan, NULL, NANS);
+      for (int k = 0; k < 2 * NANS; k++) {
+        uint16_t got = results[k / NANS][k % NANS];
+        if (isnan(float_decode(TYPE_BF16, got))) continue;
+        fail_msg("%s of %#x and %#x (%s): %#x", hlo_opcode_text(opcodes[i % OPCODES]), (unsigned)nan[k % NANS],
+                 (unsigned)other[0], level.cpu, (unsigned)got);
+      }
+    }
+    vec_test_end(&module);
+  }
+}
+
 static void clamp_passes_nan_on(void **state) {
   (void)state;
   VecTestModule module;
@@ -188,6 +224,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(binary_functions_stay_within_bounds),
       cmocka_unit_test(extrema_order_zeros_and_pass_nan_on),
+      cmocka_unit_test(arithmetic_of_bf16_passes_every_nan_on),
       cmocka_unit_test(clamp_passes_nan_on),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,6 +117,20 @@ LLVMValueRef vec_join(const VecBuilder *vec, LLVMValueRef low, LLVMValueRef high
   return LLVMBuildShuffleVector(vec->builder, low, high, LLVMConstVector(elements, (unsigned)lanes * 2), "");
 }
 
+bool vec_same_constant(LLVMValueRef value, double *out_constant) {
+  LLVMValueRef one = value;
+  if (!LLVMIsConstant(value)) return false;
+  if (LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMVectorTypeKind) {
+    one = LLVMGetAggregateElement(value, 0);
+    for (unsigned i = 1; i < LLVMGetVectorSize(LLVMTypeOf(value)); i++)
+      if (LLVMGetAggregateElement(value, i) != one) return false;
+  }
+  if (one == NULL || !LLVMIsAConstantFP(one)) return false;
+  LLVMBool is_rounded;
+  *out_constant = LLVMConstRealGetDouble(one, &is_rounded);
+  return true;
+}
+
 LLVMValueRef vec_pad(const VecBuilder *vec, LLVMValueRef value, int lanes, int full) {
   LLVMTypeRef element = lanes == 1 ? LLVMTypeOf(value) : LLVMGetElementType(LLVMTypeOf(value));
   if (lanes == 1) {
@@ -176,18 +190,20 @@ static LLVMValueRef bf16_to_float(const VecBuilder *vec, LLVMValueRef bits, int 
                  vec_type(vec, TYPE_F32, lanes));
 }
 
-/* Round to nearest even by adding half, NaN kept quiet; the bits of the bf16 in the upper half of the word. */
-static LLVMValueRef bf16_rounded_word(const VecBuilder *vec, LLVMValueRef value, int lanes) {
+/* Round to nearest even by adding half; the bits of the bf16 in the upper half of the word. */
+static LLVMValueRef bf16_rounded_word(const VecBuilder *vec, LLVMValueRef value, VecNan nan, int lanes) {
   LLVMBuilderRef b = vec->builder;
   LLVMTypeRef s32 = vec_type(vec, TYPE_S32, lanes);
   LLVMValueRef bits = bitcast(vec, value, s32);
   LLVMValueRef odd =
       LLVMBuildAnd(b, LLVMBuildLShr(b, bits, vec_int(vec, 32, 16, lanes), ""), vec_int(vec, 32, 1, lanes), "");
   LLVMValueRef half = LLVMBuildAdd(b, odd, vec_int(vec, 32, 0x7fff, lanes), "");
-  LLVMValueRef rounded = LLVMBuildAdd(b, bits, half, "");
-  LLVMValueRef quiet = LLVMBuildOr(b, bits, vec_int(vec, 32, 0x400000, lanes), "");
-  LLVMValueRef is_nan = LLVMBuildFCmp(b, LLVMRealUNO, value, value, "");
-  LLVMValueRef word = LLVMBuildSelect(b, is_nan, quiet, rounded, "");
+  LLVMValueRef word = LLVMBuildAdd(b, bits, half, "");
+  if (nan == VEC_NAN_ANY) { /* kept quiet */
+    LLVMValueRef quiet = LLVMBuildOr(b, bits, vec_int(vec, 32, 0x400000, lanes), "");
+    LLVMValueRef is_nan = LLVMBuildFCmp(b, LLVMRealUNO, value, value, "");
+    word = LLVMBuildSelect(b, is_nan, quiet, word, "");
+  }
   return LLVMBuildAnd(b, word, vec_int(vec, 32, (int64_t)0xffff0000, lanes), "");
 }
 
@@ -243,8 +259,8 @@ static LLVMValueRef float_to_f16_bits(const VecBuilder *vec, LLVMValueRef value,
   return LLVMBuildTrunc(b, LLVMBuildOr(b, word, sign, ""), s16, "");
 }
 
-LLVMValueRef vec_round_float(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes) {
-  if (type == TYPE_BF16) return bitcast(vec, bf16_rounded_word(vec, value, lanes), vec_type(vec, TYPE_F32, lanes));
+LLVMValueRef vec_round_float(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, VecNan nan, int lanes) {
+  if (type == TYPE_BF16) return bitcast(vec, bf16_rounded_word(vec, value, nan, lanes), vec_type(vec, TYPE_F32, lanes));
   if (type == TYPE_F16) return f16_to_float(vec, float_to_f16_bits(vec, value, lanes), lanes);
   if (!vec_is_narrow_float(type)) return value;
   return vec_narrow_to_float(vec, type, vec_narrow_from_float(vec, type, value, lanes), lanes);

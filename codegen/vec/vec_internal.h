@@ -15,13 +15,18 @@ LLVMValueRef vec_float_bits(const VecBuilder *vec, int bits, uint64_t value, int
 LLVMValueRef vec_slice(const VecBuilder *vec, LLVMValueRef value, int first, int count);
 /* Two values of |lanes| lanes each as one. */
 LLVMValueRef vec_join(const VecBuilder *vec, LLVMValueRef low, LLVMValueRef high, int lanes);
+/* Whether all lanes are one float known when compiling, and which. */
+bool vec_same_constant(LLVMValueRef value, double *out_constant);
 /* |lanes| lanes, or a scalar, as the first of |full|, the others zero. */
 LLVMValueRef vec_pad(const VecBuilder *vec, LLVMValueRef value, int lanes, int full);
 LLVMValueRef vec_intrinsic(const VecBuilder *vec, const char *name, LLVMTypeRef *overloads, int overload_count,
                            LLVMValueRef *arguments, int argument_count);
 
+/* Which NaN a value may be: any, or only the processor's own and those with nothing in the lower half of the word: what
+ * arithmetic makes of bf16. */
+typedef enum VecNan { VEC_NAN_ANY, VEC_NAN_SHORT } VecNan;
 /* A float rounded to what |type| can hold (f16, bf16); others as they are. */
-LLVMValueRef vec_round_float(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes);
+LLVMValueRef vec_round_float(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, VecNan nan, int lanes);
 /* Nearest integer, ties to even. */
 LLVMValueRef vec_float_rint(const VecBuilder *vec, PrimitiveType type, LLVMValueRef x, int lanes);
 LLVMValueRef vec_to_memory(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes);

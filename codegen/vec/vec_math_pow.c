@@ -28,16 +28,9 @@ static Whole wholeness(const Math *d, LLVMValueRef y) {
 
 /* Twice the exponent, where that is a whole number up to MOST_HALVES for all lanes; else 0. */
 static int known_halves(LLVMValueRef exponents) {
-  LLVMValueRef one = exponents;
-  if (!LLVMIsConstant(exponents)) return 0;
-  if (LLVMGetTypeKind(LLVMTypeOf(exponents)) == LLVMVectorTypeKind) {
-    one = LLVMGetAggregateElement(exponents, 0);
-    for (unsigned i = 1; i < LLVMGetVectorSize(LLVMTypeOf(exponents)); i++)
-      if (LLVMGetAggregateElement(exponents, i) != one) return 0;
-  }
-  if (one == NULL || !LLVMIsAConstantFP(one)) return 0;
-  LLVMBool is_rounded;
-  double halves = 2 * LLVMConstRealGetDouble(one, &is_rounded);
+  double exponent;
+  if (!vec_same_constant(exponents, &exponent)) return 0;
+  double halves = 2 * exponent;
   return halves >= -MOST_HALVES && halves <= MOST_HALVES && halves == (int)halves ? (int)halves : 0;
 }
 
