@@ -6,7 +6,11 @@
 #include "codegen/oncore/plan/plan_stream.h"
 #include "codegen/oncore/run/loop_moves.h"
 #include "codegen/oncore/run/residency.h"
+#include "codegen/oncore/tiling/tiler.h"
 #include "hlo/analysis/execution_counts.h"
+
+/* Plans that are made anew for less of the Buffer, in a module: each takes as long as a Kernel's first one. */
+enum { MOST_WITHIN = 12 };
 
 /* Longer plans are left as they are: each is proved anew. */
 #define MOST_KEPT_INSTANCES (INT64_C(1) << 16)
@@ -18,16 +22,23 @@ typedef struct KeptPlan {
   int32_t number; /* among the new plans; -1: not yet */
 } KeptPlan;
 
+/* The plan of a Kernel in less than the Buffer. */
+typedef struct RoomPlan {
+  const Plan *plan; /* NULL: there is none */
+} RoomPlan;
+
 typedef ARRAY(StringView) NameArray;
 
 typedef struct PlanKeeper {
   Arena *arena;
   const MachineDescription *machine;
-  const TilerOptions *options;
   const ModulePlans *before;
   DiagSink *diag;
+  const TilerOptions *options;
   StringMap kept;   /* identity of a Kernel and interface, as text → KeptPlan */
   IntMap wholes;    /* identity of a Kernel → its plan in one tile, a pointer; 0: none that is another than its own */
+  StringMap within; /* identity of a Kernel and bytes, as text → RoomPlan */
+  int32_t made;     /* of those */
   int32_t *numbers; /* by plan before: among the new ones, -1: not yet */
   ARRAY(ModulePlan) plans;
   ARRAY(NameArray) uses; /* by new plan */
@@ -35,12 +46,49 @@ typedef struct PlanKeeper {
   ARRAY(LoopMove) moves;
 } PlanKeeper;
 
+/* --- plans in less room --- */
+
+static const Plan *plan_to_change(void *self, const KernelUse *use) {
+  const PlanKeeper *keeper = self;
+  const Plan *plan = module_plans_of(keeper->before, use);
+  bool is_own = plan != NULL && plan->estimate > 0;
+  return is_own && plan_instance_count(plan) <= MOST_KEPT_INSTANCES ? plan : NULL;
+}
+
+static const Plan *make_within(const PlanKeeper *keeper, const Plan *plan, int64_t room) {
+  MachineDescription *machine = ARENA_NEW(keeper->arena, MachineDescription);
+  const Plan *tight;
+  *machine = *keeper->machine;
+  machine->buffer.size = room + machine->buffer.reserve;
+  Status status = tiler_plan(keeper->arena, plan->kernel, plan->name, machine, keeper->options, keeper->diag, &tight);
+  if (status != STATUS_OK || plan_instance_count(tight) > MOST_KEPT_INSTANCES) return NULL;
+  Plan *made = ARENA_NEW(keeper->arena, Plan);
+  *made = *tight;
+  made->buffer_bytes = plan->buffer_bytes;
+  return made;
+}
+
+static const Plan *plan_within(void *self, const KernelUse *use, int64_t room) {
+  PlanKeeper *keeper = self;
+  const Plan *plan = plan_to_change(self, use);
+  if (plan == NULL || room == 0) return plan;
+  StringView key = sv_from_cstring(arena_printf(keeper->arena, "%d in %" PRId64, use->identity, room));
+  RoomPlan *within = string_map_get(&keeper->within, key);
+  if (within != NULL) return within->plan;
+  if (keeper->made == MOST_WITHIN) return NULL;
+  keeper->made++;
+  within = ARENA_NEW(keeper->arena, RoomPlan);
+  within->plan = make_within(keeper, plan, room);
+  string_map_set(&keeper->within, key, within);
+  return within->plan;
+}
+
 /* --- plans under interfaces --- */
 
 static StringView interface_text(const PlanKeeper *keeper, const KernelUse *use, const PlanInterface *interface) {
   StringBuilder text;
   sb_init(&text, keeper->arena);
-  sb_printf(&text, "%d in %" PRId64, use->identity, interface->base);
+  sb_printf(&text, "%d in %" PRId64 " of %" PRId64, use->identity, interface->base, interface->room);
   for (int32_t r = 0; r < interface->count; r++) {
     const PlanResident *resident = &interface->residents[r];
     sb_printf(&text, "; %d at %" PRId64 "%s%s", resident->buffer, resident->begin, resident->is_there ? " there" : "",
@@ -87,7 +135,9 @@ static Status try_plan(const PlanKeeper *keeper, const Plan *plan, const PlanInt
 /* Tiles let transfers go on beside operations, those of other Kernels of the run too; where there are none, one tile is
  * best. */
 static Status make_kept(PlanKeeper *keeper, const KernelUse *use, const PlanInterface *interface, KeptPlan *kept) {
-  RETURN_IF_ERROR(try_plan(keeper, module_plans_of(keeper->before, use), interface, kept));
+  const Plan *own = plan_within(keeper, use, interface->room);
+  if (own == NULL) return STATUS_OK;
+  RETURN_IF_ERROR(try_plan(keeper, own, interface, kept));
   if (interface->count == 0 || (kept->plan != NULL && has_transfers(kept->plan))) return STATUS_OK;
   const Plan *whole = whole_plan(keeper, use);
   return whole != NULL ? try_plan(keeper, whole, interface, kept) : STATUS_OK;
@@ -107,13 +157,6 @@ static KeptPlan *kept_plan(PlanKeeper *keeper, const KernelUse *use, const PlanI
 
 /* --- what the choice asks --- */
 
-static const Plan *plan_to_change(void *self, const KernelUse *use) {
-  const PlanKeeper *keeper = self;
-  const Plan *plan = module_plans_of(keeper->before, use);
-  bool is_own = plan != NULL && plan->estimate > 0;
-  return is_own && plan_instance_count(plan) <= MOST_KEPT_INSTANCES ? plan : NULL;
-}
-
 static double plain_cycles(PlanKeeper *keeper, const KernelUse *use) {
   ModulePlan *plan = (ModulePlan *)&keeper->before->plans[module_plans_number(keeper->before, use)];
   if (plan->verdict.machine == NULL &&
@@ -125,7 +168,7 @@ static double plain_cycles(PlanKeeper *keeper, const KernelUse *use) {
 static double cycles_of(void *self, const KernelUse *use, const PlanInterface *interface) {
   PlanKeeper *keeper = self;
   if (plan_to_change(keeper, use) == NULL) return INFINITY;
-  if (interface->base == 0) return plain_cycles(keeper, use);
+  if (interface->base == 0 && interface->room == 0) return plain_cycles(keeper, use);
   const KeptPlan *kept = kept_plan(keeper, use, interface);
   return kept->plan != NULL ? kept->verdict.simulation.cycles : INFINITY;
 }
@@ -247,7 +290,8 @@ Status module_plans_keep(Arena *arena, const HloModule *module, const BufferAssi
   keeper.options = options;
   string_map_init(&keeper.kept, arena);
   int_map_init(&keeper.wholes, arena);
-  ResidencyModel model = {&keeper, plan_to_change, cycles_of};
+  string_map_init(&keeper.within, arena);
+  ResidencyModel model = {&keeper, plan_to_change, plan_within, cycles_of};
   Residency residency;
   RETURN_IF_ERROR(residency_choose(arena, module, assignment, kernels, plans->machine, &model, diag, &residency));
   if (residency.use_count == 0) return STATUS_OK;

@@ -20,6 +20,7 @@ typedef struct PlanInterface {
                    before it; its own come after them */
   int32_t count;
   const PlanResident *residents; /* by rising number of their buffers */
+  int64_t room;                  /* bytes of the Buffer that the plan below it is made for; 0: all of it */
 } PlanInterface;
 
 /* Whether the scalar unit may read |buffer| of the plan's Kernel in memory, for what it has to know at entry. */

@@ -109,7 +109,7 @@ static void plan_keep_loads_what_stays(void **state) {
   Plan plan = *make_plan(fixture, EXP("5000"), tiny);
   plan.buffer_bytes = machine_buffer_usable(machine);
   PlanResident resident = {.buffer = 0};
-  PlanInterface interface = {20032, 1, &resident};
+  PlanInterface interface = {.base = 20032, .count = 1, .residents = &resident};
   const Plan *kept = keep(fixture, &plan, machine, &interface);
   PlanVerdict verdict = prove(fixture, kept, machine);
   assert_int_equal(hazard_report_faults(&verdict.hazards), 0);

@@ -8,6 +8,13 @@
 #include "codegen/oncore/run/run_candidates.h"
 #include "hlo/analysis/execution_counts.h"
 
+/* Plans in less than the Buffer are made for so many parts of it, and where what finds room then saves more than one of
+ * so many parts of the Kernels' cycles. */
+enum { ROOM_STEPS = 8, LEAST_SHARE = 1000 };
+
+/* Less than that is no reason to take such plans: Kernels with less room overlap less. */
+static const double FASTER = 0.98;
+
 typedef struct Chooser {
   Arena *arena;
   const HloModule *module;
@@ -23,6 +30,8 @@ typedef struct Chooser {
   int64_t *taken;                   /* by event: bytes of what is taken */
   int64_t *bases;                   /* by event: where places of what is taken end */
   int64_t *tiles;                   /* by event: where the Kernel's own tiles begin, there or further up */
+  int64_t *rooms;                   /* by event: bytes that the Kernel's plan is made for; 0: all of the Buffer */
+  double estimate;                  /* cycles of all its Kernels in a run of the module, about */
   double *saved; /* by computation id: cycles in a run of the module; moves around a loop count with its body */
   ARRAY(ResidentUse) uses;
   ARRAY(ResidentLoop) loops;
@@ -55,10 +64,19 @@ static bool is_alive(const RunCandidate *candidate, int32_t event) {
   return candidate->is_taken && candidate->first <= event && event <= candidate->last;
 }
 
+/* The plan that |event| has at present; NULL: none that may be changed. */
+static const Plan *plan_at(const Chooser *chooser, int32_t event) {
+  const KernelUse *use = chooser->touches.events.data[event].use;
+  return use != NULL ? chooser->model->plan_within(chooser->model->self, use, chooser->rooms[event]) : NULL;
+}
+
+static double times_at(const Chooser *chooser, int32_t event) {
+  return chooser->times[chooser->touches.events.data[event].instruction->parent->id];
+}
+
 /* Bytes of tiles that the Kernel of |event| has beside its residents. */
 static int64_t own_bytes(const Chooser *chooser, int32_t event) {
-  const RunEvent *of = &chooser->touches.events.data[event];
-  const Plan *plan = of->use != NULL ? chooser->model->plan(chooser->model->self, of->use) : NULL;
+  const Plan *plan = plan_at(chooser, event);
   int64_t bytes = 0;
   for (int32_t t = 0; plan != NULL && t < plan->tensor_count; t++) {
     if (!plan->tensors[t].is_alias) bytes += align_up(plan->tensors[t].end - plan->tensors[t].begin, plan->alignment);
@@ -96,12 +114,101 @@ static bool is_fixed(const Chooser *chooser, int32_t event) {
   return use != NULL && chooser->model->plan(chooser->model->self, use) == NULL;
 }
 
-static bool has_room(const Chooser *chooser, const RunCandidate *candidate) {
-  int64_t usable = machine_buffer_usable(chooser->machine);
-  for (int32_t e = candidate->first; e <= candidate->last; e++) {
-    if (is_fixed(chooser, e) || chooser->taken[e] + own_bytes(chooser, e) > usable) return false;
+/* What |event|'s Kernel finds and leaves, with its own tiles from |base| on. */
+static PlanInterface interface_at(const Chooser *chooser, int32_t event, int64_t base) {
+  PlanInterface interface = {.base = base, .room = chooser->rooms[event]};
+  int32_t begin = chooser->touches.begins[event], end = chooser->touches.begins[event + 1];
+  PlanResident *residents = ARENA_NEW_ARRAY(chooser->arena, PlanResident, end - begin + 1);
+  const RunEvent *of = &chooser->touches.events.data[event];
+  for (int32_t b = 0; b < of->use->kernel->buffer_count; b++) {
+    for (int32_t t = begin; t < end; t++) {
+      const RunTouch *touch = touch_at(chooser, t);
+      const RunCandidate *resident = touch->buffer == b ? chooser->resident_of[t] : NULL;
+      if (resident == NULL) continue;
+      bool is_known = interface.count > 0 && residents[interface.count - 1].buffer == b;
+      if (!is_known) residents[interface.count++] = (PlanResident){.buffer = b, .begin = resident->begin};
+      PlanResident *made = &residents[interface.count - 1];
+      bool loads = resident->is_found && resident->entry < 0 && resident->first == event;
+      made->is_there = made->is_there || (touch->reads && !loads);
+      bool is_needed = touch->writes && !run_candidate_is_alone(&chooser->candidates, resident, touch);
+      made->is_needed = made->is_needed || is_needed;
+    }
   }
+  interface.residents = residents;
+  return interface;
+}
+
+static double cycles_under(const Chooser *chooser, int32_t event, const PlanInterface *interface) {
+  return chooser->model->cycles(chooser->model->self, chooser->touches.events.data[event].use, interface);
+}
+
+/* Cycles in a run of the module of the Kernels that touch |candidate| or have a place in |is_changed|, events from its
+ * first on; what is taken is anywhere in the Buffer. */
+static double trial_cycles(const Chooser *chooser, const RunCandidate *candidate, const bool *is_changed) {
+  double cycles = 0;
+  for (int32_t e = candidate->first; e <= candidate->last; e++) {
+    bool is_meant = is_changed[e - candidate->first];
+    for (int32_t t = chooser->touches.begins[e]; t < chooser->touches.begins[e + 1]; t++)
+      is_meant = is_meant || run_candidate_has(candidate, touch_at(chooser, t));
+    if (!is_meant || chooser->touches.events.data[e].use == NULL) continue;
+    int64_t end = 0;
+    for (int64_t c = 0; c < chooser->candidates.all.count; c++) {
+      RunCandidate *other = candidate_at(chooser, c);
+      if (!is_alive(other, e)) continue;
+      other->begin = end;
+      end += aligned_bytes(chooser, other);
+    }
+    PlanInterface interface = interface_at(chooser, e, end);
+    cycles += cycles_under(chooser, e, &interface) * times_at(chooser, e);
+  }
+  return cycles;
+}
+
+static bool may_all_stay(const Chooser *chooser, int32_t event, const Plan *plan) {
+  for (int32_t t = chooser->touches.begins[event]; t < chooser->touches.begins[event + 1]; t++)
+    if (chooser->resident_of[t] != NULL && !plan_may_keep(plan, touch_at(chooser, t)->buffer)) return false;
   return true;
+}
+
+/* A plan for |event| whose tiles have room beside |taken| bytes: its own, or one that is made for about what is left.
+ */
+static bool find_room(Chooser *chooser, int32_t event, int64_t taken) {
+  int64_t usable = machine_buffer_usable(chooser->machine), before = chooser->rooms[event];
+  int64_t step = usable / ROOM_STEPS, left = usable - taken;
+  chooser->rooms[event] = 0;
+  if (own_bytes(chooser, event) <= left) return true;
+  chooser->rooms[event] = step > 0 && left > 0 ? left / step * step : 0;
+  const Plan *plan = chooser->rooms[event] > 0 ? plan_at(chooser, event) : NULL;
+  if (plan != NULL && may_all_stay(chooser, event, plan) && own_bytes(chooser, event) <= left) return true;
+  chooser->rooms[event] = before;
+  return false;
+}
+
+/* Takes |candidate| if it has room.  Other plans, which are taken then, may make some where that is worth their making,
+ * and Kernels are faster so. */
+static void take_where_room(Chooser *chooser, RunCandidate *candidate) {
+  int64_t usable = machine_buffer_usable(chooser->machine), events = candidate->last - candidate->first + 1;
+  int64_t *before = ARENA_COPY_ARRAY(chooser->arena, int64_t, chooser->rooms + candidate->first, events);
+  bool *is_changed = ARENA_NEW_ARRAY(chooser->arena, bool, events);
+  bool is_worth = candidate->saved * LEAST_SHARE > chooser->estimate, fits = true, is_any = false;
+  set_taken(chooser, candidate, true);
+  for (int32_t e = candidate->first; e <= candidate->last && fits; e++) {
+    fits = !is_fixed(chooser, e);
+    if (!fits || chooser->taken[e] + own_bytes(chooser, e) <= usable) continue;
+    fits = is_worth && find_room(chooser, e, chooser->taken[e]);
+    is_changed[e - candidate->first] = is_any = true;
+  }
+  if (fits && !is_any) return;
+  double with = fits ? trial_cycles(chooser, candidate, is_changed) : INFINITY;
+  for (int64_t i = 0; i < events; i++) {
+    int64_t room = chooser->rooms[candidate->first + i];
+    chooser->rooms[candidate->first + i] = before[i];
+    before[i] = room;
+  }
+  set_taken(chooser, candidate, false);
+  if (isinf(with) || with >= FASTER * trial_cycles(chooser, candidate, is_changed)) return;
+  set_taken(chooser, candidate, true);
+  for (int64_t i = 0; i < events; i++) chooser->rooms[candidate->first + i] = before[i];
 }
 
 typedef struct Worth {
@@ -125,15 +232,64 @@ static void take_greedily(Chooser *chooser) {
   }
   if (used > 1) qsort(order, (size_t)used, sizeof *order, compare_worth);
   for (int64_t c = 0; c < used; c++) {
-    if (!is_free(chooser, order[c].candidate)) continue;
-    set_taken(chooser, order[c].candidate, true);
-    if (!has_room(chooser, order[c].candidate)) set_taken(chooser, order[c].candidate, false);
+    if (is_free(chooser, order[c].candidate)) take_where_room(chooser, order[c].candidate);
   }
 }
 
 /* --- places --- */
 
-static Status place(Chooser *chooser) {
+static void find_bases(Chooser *chooser) {
+  int64_t events = chooser->touches.events.count;
+  chooser->bases = ARENA_NEW_ARRAY(chooser->arena, int64_t, events + 1);
+  for (int64_t c = 0; c < chooser->candidates.all.count; c++) {
+    const RunCandidate *candidate = candidate_at(chooser, c);
+    for (int32_t e = candidate->first; candidate->is_taken && e <= candidate->last; e++)
+      chooser->bases[e] = max_i64(chooser->bases[e], candidate->begin + aligned_bytes(chooser, candidate));
+  }
+  chooser->tiles = ARENA_COPY_ARRAY(chooser->arena, int64_t, chooser->bases, events + 1);
+}
+
+/* How many Kernels find no room for their tiles where residents lie. */
+static int64_t count_tight(Chooser *chooser) {
+  int64_t count = 0;
+  find_bases(chooser);
+  for (int32_t e = 0; e < chooser->touches.events.count; e++)
+    count += chooser->bases[e] + own_bytes(chooser, e) > machine_buffer_usable(chooser->machine);
+  return count;
+}
+
+static int compare_lives(const void *left, const void *right) {
+  const RunCandidate *a = *(RunCandidate *const *)left, *b = *(RunCandidate *const *)right;
+  int32_t a_life = a->last - a->first, b_life = b->last - b->first;
+  if (a_life != b_life) return a_life > b_life ? -1 : 1;
+  if (a->bytes.bytes != b->bytes.bytes) return a->bytes.bytes > b->bytes.bytes ? -1 : 1;
+  return a < b ? -1 : a > b;
+}
+
+/* Each as low as those before it let it, what stays longest first: then little that stays long lies above much that
+ * does not, and leaves tiles the room above. */
+static void place_by_lives(Chooser *chooser) {
+  int64_t count = chooser->candidates.all.count, used = 0;
+  RunCandidate **order = ARENA_NEW_ARRAY(chooser->arena, RunCandidate *, count + 1);
+  for (int64_t c = 0; c < count; c++)
+    if (candidate_at(chooser, c)->is_taken) order[used++] = candidate_at(chooser, c);
+  if (used > 1) qsort(order, (size_t)used, sizeof *order, compare_lives);
+  for (int64_t i = 0; i < used; i++) {
+    int64_t bytes = aligned_bytes(chooser, order[i]);
+    order[i]->begin = 0;
+    for (int64_t o = 0; o < i; o++) {
+      const RunCandidate *other = order[o];
+      bool is_apart = other->last < order[i]->first || order[i]->last < other->first ||
+                      other->begin >= order[i]->begin + bytes ||
+                      other->begin + aligned_bytes(chooser, other) <= order[i]->begin;
+      if (is_apart) continue;
+      order[i]->begin = other->begin + aligned_bytes(chooser, other);
+      o = -1;
+    }
+  }
+}
+
+static Status place_packed(Chooser *chooser) {
   int64_t count = chooser->candidates.all.count, used = 0;
   PackingBuffer *buffers = ARENA_NEW_ARRAY(chooser->arena, PackingBuffer, count);
   int64_t *candidates = ARENA_NEW_ARRAY(chooser->arena, int64_t, count);
@@ -152,57 +308,42 @@ static Status place(Chooser *chooser) {
   return STATUS_OK;
 }
 
-static void find_bases(Chooser *chooser) {
-  int64_t events = chooser->touches.events.count;
-  chooser->bases = ARENA_NEW_ARRAY(chooser->arena, int64_t, events + 1);
-  for (int64_t c = 0; c < chooser->candidates.all.count; c++) {
-    const RunCandidate *candidate = candidate_at(chooser, c);
-    for (int32_t e = candidate->first; candidate->is_taken && e <= candidate->last; e++)
-      chooser->bases[e] = max_i64(chooser->bases[e], candidate->begin + aligned_bytes(chooser, candidate));
-  }
-  chooser->tiles = ARENA_COPY_ARRAY(chooser->arena, int64_t, chooser->bases, events + 1);
-}
-
-static PlanInterface interface_at(const Chooser *chooser, int32_t event) {
-  PlanInterface interface = {.base = chooser->tiles[event]};
-  int32_t begin = chooser->touches.begins[event], end = chooser->touches.begins[event + 1];
-  PlanResident *residents = ARENA_NEW_ARRAY(chooser->arena, PlanResident, end - begin + 1);
-  const RunEvent *of = &chooser->touches.events.data[event];
-  for (int32_t b = 0; b < of->use->kernel->buffer_count; b++) {
-    for (int32_t t = begin; t < end; t++) {
-      const RunTouch *touch = touch_at(chooser, t);
-      const RunCandidate *resident = touch->buffer == b ? chooser->resident_of[t] : NULL;
-      if (resident == NULL) continue;
-      bool is_known = interface.count > 0 && residents[interface.count - 1].buffer == b;
-      if (!is_known) residents[interface.count++] = (PlanResident){.buffer = b, .begin = resident->begin};
-      PlanResident *made = &residents[interface.count - 1];
-      bool loads = resident->is_found && resident->entry < 0 && resident->first == event;
-      made->is_there = made->is_there || (touch->reads && !loads);
-      bool is_needed = touch->writes && !run_candidate_is_alone(&chooser->candidates, resident, touch);
-      made->is_needed = made->is_needed || is_needed;
-    }
-  }
-  interface.residents = residents;
-  return interface;
+/* As base/packing says, in the least height; or by lives, where more Kernels find room then. */
+static Status place(Chooser *chooser) {
+  RETURN_IF_ERROR(place_packed(chooser));
+  int64_t tight = count_tight(chooser);
+  if (tight == 0) return STATUS_OK;
+  place_by_lives(chooser);
+  return count_tight(chooser) < tight ? STATUS_OK : place_packed(chooser);
 }
 
 /* --- what it comes to --- */
 
-/* Drops the resident of least worth that is there at |event|. */
-static bool drop_at(Chooser *chooser, int32_t event) {
+/* The resident of least worth that is there at |event|; NULL: there is none. */
+static RunCandidate *least_at(const Chooser *chooser, int32_t event) {
   RunCandidate *least = NULL;
   for (int64_t c = 0; c < chooser->candidates.all.count; c++) {
     RunCandidate *candidate = candidate_at(chooser, c);
     if (!is_alive(candidate, event)) continue;
     if (least == NULL || candidate->saved < least->saved) least = candidate;
   }
-  if (least != NULL) set_taken(chooser, least, false);
-  return least != NULL;
+  return least;
 }
 
 static double plain_cycles(const Chooser *chooser, int32_t event) {
   static const PlanInterface nothing = {0};
-  return chooser->model->cycles(chooser->model->self, chooser->touches.events.data[event].use, &nothing);
+  return cycles_under(chooser, event, &nothing);
+}
+
+/* Cycles of the Kernel of |event| under its interface; infinity: places of residents leave it no room, or so little
+ * that it is slower than without any. */
+static double settled_cycles(Chooser *chooser, int32_t event) {
+  int64_t before = chooser->rooms[event];
+  if (!find_room(chooser, event, chooser->bases[event])) return INFINITY;
+  PlanInterface interface = interface_at(chooser, event, chooser->tiles[event]);
+  double cycles = cycles_under(chooser, event, &interface);
+  bool is_tighter = chooser->rooms[event] != before && chooser->rooms[event] > 0;
+  return is_tighter && cycles > plain_cycles(chooser, event) ? INFINITY : cycles;
 }
 
 static int compare_nodes(const void *left, const void *right) {
@@ -257,11 +398,12 @@ static Status settle(Chooser *chooser, double *out_saved) {
     find_bases(chooser);
     for (int32_t e = 0; e < events && is_settled; e++) {
       const RunEvent *event = &chooser->touches.events.data[e];
-      if (event->use == NULL || chooser->bases[e] == 0) continue;
-      PlanInterface interface = interface_at(chooser, e);
-      double cycles = chooser->model->cycles(chooser->model->self, event->use, &interface);
-      if (isinf(cycles)) is_settled = !drop_at(chooser, e);
-      double saved = (plain_cycles(chooser, e) - cycles) * chooser->times[event->instruction->parent->id];
+      if (event->use == NULL || (chooser->bases[e] == 0 && chooser->rooms[e] == 0)) continue;
+      double cycles = settled_cycles(chooser, e);
+      RunCandidate *least = isinf(cycles) ? least_at(chooser, e) : NULL;
+      is_settled = least == NULL;
+      if (least != NULL) set_taken(chooser, least, false);
+      double saved = (plain_cycles(chooser, e) - cycles) * times_at(chooser, e);
       *saved_at(chooser, e) += saved;
       *out_saved += saved;
     }
@@ -334,8 +476,8 @@ static void spread_tiles(Chooser *chooser) {
     if (bytes == 0) continue;
     if (low < end && begin < low + bytes && high >= max_i64(low, end)) {
       chooser->tiles[e] = high;
-      PlanInterface interface = interface_at(chooser, e);
-      if (isinf(chooser->model->cycles(chooser->model->self, event->use, &interface))) chooser->tiles[e] = low;
+      PlanInterface interface = interface_at(chooser, e, chooser->tiles[e]);
+      if (isinf(cycles_under(chooser, e, &interface))) chooser->tiles[e] = low;
     }
     begin = align_up(chooser->tiles[e], align);
     end = begin + bytes;
@@ -345,8 +487,9 @@ static void spread_tiles(Chooser *chooser) {
 static void keep_choice(Chooser *chooser) {
   for (int32_t e = 0; e < chooser->touches.events.count; e++) {
     const RunEvent *event = &chooser->touches.events.data[e];
-    if (event->use == NULL || chooser->tiles[e] == 0) continue;
-    array_push(&chooser->uses, chooser->arena, ((ResidentUse){event->use, interface_at(chooser, e)}));
+    if (event->use == NULL || (chooser->tiles[e] == 0 && chooser->rooms[e] == 0)) continue;
+    array_push(&chooser->uses, chooser->arena,
+               ((ResidentUse){event->use, interface_at(chooser, e, chooser->tiles[e])}));
   }
   for (int32_t l = 0; l < chooser->touches.loops.count; l++) {
     ResidentLoop moves = loop_moves(chooser, l);
@@ -365,6 +508,12 @@ static Status choose(Chooser *chooser, const HloComputation *computation) {
   run_candidates_find(&chooser->candidates);
   chooser->resident_of = ARENA_NEW_ARRAY(arena, const RunCandidate *, chooser->touches.touches.count + 1);
   chooser->taken = ARENA_NEW_ARRAY(arena, int64_t, chooser->touches.events.count + 1);
+  chooser->rooms = ARENA_NEW_ARRAY(arena, int64_t, chooser->touches.events.count + 1);
+  chooser->estimate = 0;
+  for (int32_t e = 0; e < chooser->touches.events.count; e++) {
+    const Plan *plan = plan_at(chooser, e);
+    if (plan != NULL) chooser->estimate += plan->estimate * times_at(chooser, e);
+  }
   RETURN_IF_ERROR(take_best(chooser));
   spread_tiles(chooser);
   keep_choice(chooser);

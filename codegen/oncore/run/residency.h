@@ -8,7 +8,8 @@
  * iterations, and from a Kernel or loop before it to one after it.  What is not there yet is loaded before the loop;
  * what somebody else reads is stored after it.
  *
- * Chosen greedily, the most cycles saved per byte first, as long as the tiles of all Kernels meanwhile find room;
+ * Chosen greedily, the most cycles saved per byte first, as long as the tiles of all Kernels meanwhile find room, some
+ * in plans that are made for less of it; what does not find room in all of its stretch stays in parts of that;
  * placed as buffers of one more memory (base/packing); kept where the plans then take fewer cycles.  Tiles of Kernels
  * that follow one another are laid apart, so that their loads do not wait for one another. */
 #ifndef XLAC_CODEGEN_ONCORE_RUN_RESIDENCY_H
@@ -23,6 +24,8 @@ typedef struct ResidencyModel {
   void *self;
   /* The plan of |use| with nothing resident; NULL: it has none, or one that is not to be changed. */
   const Plan *(*plan)(void *self, const KernelUse *use);
+  /* The same in |room| bytes of the Buffer; NULL: there is none, or it is not worth its making. */
+  const Plan *(*plan_within)(void *self, const KernelUse *use, int64_t room);
   /* Cycles of |use| under |interface|, proved; infinity: there is no such plan. */
   double (*cycles)(void *self, const KernelUse *use, const PlanInterface *interface);
 } ResidencyModel;

@@ -389,6 +389,45 @@ static void drop_doubles(RunCandidates *candidates) {
   candidates->all.count = kept;
 }
 
+/* --- parts --- */
+
+enum { MOST_PARTED = 6 }; /* Kernels that touch a stretch of which all parts are candidates */
+
+/* From event |first| to |last| of |whole|, at which it is touched. */
+static void add_part(const CandidateSearch *search, const RunCandidate *whole, int32_t first, int32_t last) {
+  const RunCandidates *candidates = search->candidates;
+  RunCandidate part = {.first = first, .last = last, .entry = -1, .is_found = whole->is_found};
+  if (first > whole->first) part.is_found = true; /* then memory has it, if the Kernel does not make it */
+  for (int32_t t = candidates->touches->begins[first];
+       first > whole->first && t < candidates->touches->begins[first + 1]; t++) {
+    const RunTouch *touch = touch_at(candidates, t);
+    if (!touch->writes || !is_fine(touch, &whole->bytes)) continue;
+    if (is_update(candidates, touch)) return;
+    part.is_found = false;
+  }
+  add_candidate(search, &part);
+}
+
+/* What finds no room in all of its stretch may in a part of it, from one Kernel that touches it to another. */
+static void add_parts(const CandidateSearch *search, const RunCandidate *whole) {
+  const RunCandidates *candidates = search->candidates;
+  ARRAY(int32_t) events = {0};
+  for (int32_t l = 0; l < candidates->touches->loops.count; l++)
+    if (run_candidate_joins(candidates, whole, l)) return;
+  for (int32_t t = candidates->touches->begins[whole->first]; t < candidates->touches->begins[whole->last + 1]; t++) {
+    const RunTouch *touch = touch_at(candidates, t);
+    bool is_known = events.count > 0 && array_last(&events) == touch->event;
+    if (is_fine(touch, &whole->bytes) && !is_known) array_push(&events, candidates->arena, touch->event);
+  }
+  for (int64_t i = 0; i < events.count; i++) {
+    for (int64_t j = i + 1; j < events.count; j++) {
+      bool is_side = j == i + 1 || i == 0 || j == events.count - 1, is_whole = i == 0 && j == events.count - 1;
+      if (!is_whole && (is_side || events.count <= MOST_PARTED))
+        add_part(search, whole, events.data[i], events.data[j]);
+    }
+  }
+}
+
 void run_candidates_find(RunCandidates *candidates) {
   int64_t slices = candidates->touches->slice_count;
   bool *had_turn = ARENA_NEW_ARRAY(candidates->arena, bool, slices + 1);
@@ -398,7 +437,12 @@ void run_candidates_find(RunCandidates *candidates) {
     if (!touch->may_stay || had_turn[touch->slice]) continue;
     had_turn[touch->slice] = true;
     CandidateSearch search = {candidates, *touch};
+    int64_t before = candidates->all.count;
     add_stretches(&search, -1, true);
+    for (int64_t c = before, end = candidates->all.count; c < end; c++) {
+      const RunCandidate whole = candidates->all.data[c];
+      add_parts(&search, &whole);
+    }
   }
   if (candidates->all.count > 1)
     qsort(candidates->all.data, (size_t)candidates->all.count, sizeof(RunCandidate), compare_candidates);
