@@ -26,16 +26,32 @@ typedef struct RunFinder {
   ModuleRuns *runs;
 } RunFinder;
 
-/* Launches that might be a run: events [first, end) that are Kernels. */
+/* Launches that might be a run: events [first, end) that are Kernels, or (the last) a loop before which arrays are
+ * loaded. */
 typedef struct OpenRun {
   int32_t first, end, count;
   int64_t instances;
+  bool is_over; /* a loop follows */
 } OpenRun;
 
 /* --- plans --- */
 
+/* What is loaded before |event|, a loop, because it is resident there; NULL: nothing, or it is none. */
+static const LoopMove *move_before(const RunFinder *finder, int32_t event) {
+  const RunEvent *of = &finder->touches.events.data[event];
+  for (int32_t m = 0; m < finder->plans->move_count && of->use == NULL; m++) {
+    const LoopMove *move = &finder->plans->moves[m];
+    if (move->loop == of->instruction && !move->is_after) return move;
+  }
+  return NULL;
+}
+
+/* The plan that |event| launches, -1: none. */
 static int32_t plan_of(const RunFinder *finder, int32_t event) {
-  return module_plans_number(finder->plans, finder->touches.events.data[event].use);
+  const RunEvent *of = &finder->touches.events.data[event];
+  if (of->use != NULL) return module_plans_number(finder->plans, of->use);
+  const LoopMove *move = move_before(finder, event);
+  return move != NULL ? move->plan : -1;
 }
 
 static Status find_stream(RunFinder *finder, int32_t number) {
@@ -65,8 +81,12 @@ static bool has_barriers(const Plan *plan) {
 /* --- what may be in one run --- */
 
 static const RunTouch *touch_of_buffer(const RunFinder *finder, int32_t event, int32_t buffer) {
-  for (int32_t t = finder->touches.begins[event]; t < finder->touches.begins[event + 1]; t++)
-    if (finder->touches.touches.data[t].buffer == buffer) return &finder->touches.touches.data[t];
+  const LoopMove *move = move_before(finder, event);
+  for (int32_t t = finder->touches.begins[event]; t < finder->touches.begins[event + 1]; t++) {
+    const RunTouch *touch = &finder->touches.touches.data[t];
+    if (move == NULL ? touch->buffer == buffer : touch->holder == move->loop && touch->node == move->nodes[buffer])
+      return touch;
+  }
   return NULL;
 }
 
@@ -277,7 +297,7 @@ static void make_run_stream(RunStream *run, const OpenRun *open) {
   Arena *scratch = run->scratch;
   int32_t *events = ARENA_NEW_ARRAY(scratch, int32_t, open->count);
   for (int32_t e = open->first; e < open->end; e++)
-    if (finder->touches.events.data[e].use != NULL) events[run->launches++] = e;
+    if (plan_of(finder, e) >= 0) events[run->launches++] = e;
   run->event = events;
   run->first = ARENA_NEW_ARRAY(scratch, int32_t, run->launches + 1);
   run->launch_of = ARENA_NEW_ARRAY(scratch, int32_t, open->instances);
@@ -318,7 +338,7 @@ static bool find_links(const RunStream *run, const CommandStream *derived, RunLa
 static void keep_run(RunFinder *finder, const RunStream *run, const RunLaunch *launches, double saved, double times) {
   for (int32_t l = 0; l < run->launches; l++) {
     const KernelUse *use = finder->touches.events.data[run->event[l]].use;
-    int_map_set(&finder->runs->launch_of_use, (uintptr_t)use, finder->launches.count);
+    if (use != NULL) int_map_set(&finder->runs->launch_of_use, (uintptr_t)use, finder->launches.count);
     array_push(&finder->launches, finder->arena, launches[l]);
     finder->runs->links += (double)launches[l].link_count * times;
   }
@@ -370,9 +390,10 @@ static OpenRun empty_run(int32_t event) {
 /* Adds |event| to |run|; false where that ends before it. */
 static Status join_run(RunFinder *finder, OpenRun *run, int32_t event, bool *out_joined) {
   const RunEvent *of = &finder->touches.events.data[event];
-  int32_t number = of->use != NULL ? plan_of(finder, event) : -1;
+  int32_t number = plan_of(finder, event);
   *out_joined = false;
-  if (of->use == NULL) {
+  if (run->is_over) return STATUS_OK;
+  if (of->use == NULL && number < 0) {
     *out_joined = !of->ends_run && !needs_results(finder, run, event);
     if (*out_joined) run->end = event + 1;
     return STATUS_OK;
@@ -387,6 +408,7 @@ static Status join_run(RunFinder *finder, OpenRun *run, int32_t event, bool *out
   run->end = event + 1;
   run->instances += instances;
   run->count++;
+  run->is_over = of->use == NULL;
   return STATUS_OK;
 }
 

@@ -1,10 +1,10 @@
 /* Which launches of a module make up runs, and what the commands of one wait for in those before it.
  *
  * A *run* is a sequence of Kernels of one computation with nothing between them that touches what they touch
- * (codegen/oncore/run).  The launches of a run do not wait for one another as a whole: the next one's commands start as
- * soon as queues, and *links*, let them.  Links are edges between commands of different launches, the fewest without
- * which there would be a race (hazards_derive_edges) in the streams of all plans one after the other, where arrays lie
- * as memory was planned and all Tensors in the one Buffer. */
+ * (codegen/oncore/run), and the loads before a loop that they lead to.  The launches of a run do not wait for one
+ * another as a whole: the next one's commands start as soon as queues, and *links*, let them.  Links are edges between
+ * commands of different launches, the fewest without which there would be a race (hazards_derive_edges) in the streams
+ * of all plans one after the other, where arrays lie as memory was planned and all Tensors in the one Buffer. */
 #ifndef XLAC_CODEGEN_ONCORE_EMIT_MODULE_RUNS_H
 #define XLAC_CODEGEN_ONCORE_EMIT_MODULE_RUNS_H
 
