@@ -16,6 +16,7 @@ typedef struct WorkWalk {
   double *asked;    /* by instruction: elements that others ask for, at least */
   double *inside;   /* by computation: cycles of its operations in one run */
   double *cycles;   /* of BoundWork */
+  double *launched; /* of BoundWork */
   bool is_partial;  /* of the instruction at hand a part is asked for */
   bool has_places;  /* the computation at hand reads or writes at computed places */
   double times;     /* it runs */
@@ -479,6 +480,7 @@ static void add_computation(WorkWalk *walk, const HloComputation *computation, b
     walk->cycles[instruction->id] = walk->is_partial ? 0 : cycles;
     walk->inside[computation->id] += cycles;
     if (has_kernels && cycles > 0) walk->work.launch_cycles += walk->times * setup;
+    if (has_kernels && cycles > 0) walk->launched[instruction->id] = cycles + setup;
   }
   if (has_kernels) walk->work.operation_cycles += walk->times * walk->inside[computation->id];
 }
@@ -490,6 +492,7 @@ BoundWork bound_work_find(Arena *arena, const HloModule *module, const MachineDe
   walk.varies = ARENA_NEW_ARRAY(walk.scratch, uint64_t, module->next_instruction_id);
   walk.is_known = ARENA_NEW_ARRAY(arena, bool, module->next_instruction_id);
   walk.cycles = ARENA_NEW_ARRAY(arena, double, module->next_instruction_id);
+  walk.launched = ARENA_NEW_ARRAY(arena, double, module->next_instruction_id);
   walk.asked = ARENA_NEW_ARRAY(walk.scratch, double, module->next_instruction_id);
   walk.inside = ARENA_NEW_ARRAY(walk.scratch, double, module->next_computation_id);
   const bool *is_applied = hlo_module_applied(walk.scratch, module, true);
@@ -499,6 +502,8 @@ BoundWork bound_work_find(Arena *arena, const HloModule *module, const MachineDe
     if (walk.times > 0) add_computation(&walk, order[c], !is_applied[order[c]->id]);
   }
   BoundWork work = walk.work;
+  work.setup = least_setup(machine);
+  work.launched = walk.launched;
   work.cycles = walk.cycles;
   work.is_known = walk.is_known;
   arena_destroy(walk.scratch);

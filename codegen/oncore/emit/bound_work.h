@@ -24,6 +24,8 @@ typedef struct BoundWork {
   double operation_cycles; /* of all operations */
   double launch_cycles;    /* of a command for each Kernel that computes */
   double dot_bytes;        /* 2MNK/√S − 2S for each dot (module_bound.h), over all of them */
+  double setup;            /* of a command that computes */
+  const double *launched;  /* by instruction id: of its Kernel's operations and command in one run; 0: it is none */
   const double *cycles;    /* by instruction id: of one run; 0 where others ask for a part of it only */
   const bool *is_known;    /* by instruction id: no data makes it */
 } BoundWork;

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/arena.h"
+#include "codegen/oncore/emit/bound_drain.h"
 #include "codegen/oncore/emit/bound_order.h"
 #include "codegen/oncore/emit/bound_turn.h"
 #include "codegen/oncore/emit/bound_work.h"
@@ -189,7 +190,7 @@ ModuleBound module_bound_find(const HloModule *module, const MachineDescription 
   bound.limit = longest(scratch, machine, &bound);
   double memory = memory_cycles(machine, module->entry, &bound);
   if (memory > bound.limit.cycles) bound.limit = (QueueLimit){LIMIT_MEMORY, -1, memory};
-  bound.order_cycles = bound_order_find(module, machine, &work);
+  bound.order_cycles = fmax(bound_order_find(module, machine, &work), bound_drain_find(module, machine, &work));
   if (bound.order_cycles > bound.limit.cycles) bound.limit = (QueueLimit){LIMIT_ORDER, -1, bound.order_cycles};
   arena_destroy(scratch);
   return bound;

@@ -17,7 +17,8 @@
  *
  * Work.  The cycles of the operations, and a command for each Kernel that computes (bound_work.h).
  *
- * Order.  What waits for other work, and for what the Buffer cannot hold before (bound_order.h). */
+ * Order.  What waits for other work, and for what the Buffer cannot hold before (bound_order.h); what is stored after
+ * all that is scheduled before it (bound_drain.h). */
 #ifndef XLAC_CODEGEN_ONCORE_EMIT_MODULE_BOUND_H
 #define XLAC_CODEGEN_ONCORE_EMIT_MODULE_BOUND_H
 
@@ -30,7 +31,7 @@ typedef struct ModuleBound {
   double dot_bytes;                     /* 2MNK/√S − 2S, over all dots */
   double work_cycles;                   /* of all operations */
   double launch_cycles;                 /* of the commands that these take at least */
-  double order_cycles;                  /* of what comes after other work (bound_order.h); 0: not known to be any */
+  double order_cycles;                  /* of what comes after other work (Order); 0: not known to be any */
   QueueLimit limit; /* the longest of these, the queues' shares and memory's: the bound, in cycles */
 } ModuleBound;
 

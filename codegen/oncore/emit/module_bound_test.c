@@ -272,6 +272,29 @@ static void module_bound_loads_weights_after_what_they_meet(void **state) {
   assert_true(bound.limit.cycles == bound.work_cycles + bound.launch_cycles);
 }
 
+#define TWO_RESULTS                                                                  \
+  "HloModule m\nENTRY e { x = f32[64,64] parameter(0)\n"                             \
+  "  d = f32[64,64] dot(x, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n" \
+  "  n = f32[64,64] negate(d) a = f32[64,64] add(d, d) c = f32[64,64] copy(x)\n"     \
+  "  ROOT r = (f32[64,64], f32[64,64], f32[64,64]) tuple(n, a, c) }\n"
+
+/* A dot of 64^3 products at 256 a cycle, and its command; then a command, and stores of two arrays of 16384 bytes at 32
+ * a cycle.  The third one needs no operation: it may be stored before. */
+static void module_bound_stores_results_after_what_is_scheduled_before(void **state) {
+  ModuleBound bound = bound_of(*state, TWO_RESULTS, "vp-ref");
+  assert_true(bound.order_cycles == 1024 + 16 + 16 + 2 * (64 + 512));
+  assert_int_equal(bound.limit.kind, LIMIT_ORDER);
+}
+
+/* Where a queue promises no order its commands may be done in any. */
+static void module_bound_knows_no_order_where_none_is_promised(void **state) {
+  Fixture *fixture = *state;
+  MachineDescription machine = *make_machine(fixture, "vp-ref");
+  machine.queues = ARENA_COPY_ARRAY(fixture->arena, MachineQueue, machine.queues, machine.queue_count);
+  for (int32_t q = 0; q < machine.queue_count; q++) ((MachineQueue *)machine.queues)[q].complete = COMPLETE_UNORDERED;
+  assert_true(module_bound_find(make_module(fixture, TWO_RESULTS), &machine).order_cycles < 2000);
+}
+
 static void hold_plan(Fixture *fixture, const char *text, const MachineDescription *machine,
                       const TilerOptions *options, double bound) {
   PlanVerdict verdict;
@@ -321,6 +344,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(module_bound_of_products_is_the_matrix_units, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_sets_up_a_transfer_for_each_array, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_loads_weights_after_what_they_meet, create, destroy),
+      cmocka_unit_test_setup_teardown(module_bound_stores_results_after_what_is_scheduled_before, create, destroy),
+      cmocka_unit_test_setup_teardown(module_bound_knows_no_order_where_none_is_promised, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_is_below_all_plans, create, destroy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
