@@ -5,6 +5,7 @@
 #define MANY_PIECES 64   /* enough for any number of threads in sight: no more loops are joined */
 #define ENOUGH_PIECES 16 /* of the first loops, not to look further */
 #define PIECE_INDICES 64 /* at least, of a dim that may be walked in lanes: whole cache lines */
+#define APART_INDICES 16 /* the same inside of sequential dims, where nothing else can be cut */
 
 /* Within sequential dims, points of parallel ones may run at once, but no further apart. */
 static bool is_parallel(const Kernel *kernel) {
@@ -28,9 +29,9 @@ PieceSplit emit_split_choose(const Kernel *kernel, const int *dims, int dim_coun
     first.dims[first.dim_count++] = dims[i];
   }
   if (first.piece_count >= ENOUGH_PIECES) return first;
-  if (dim >= 0 && all_parallel) {
+  if (dim >= 0 && may_be_cut(kernel, dim, all_parallel)) {
     other.dim = dim;
-    other.piece_size = align_up(PIECE_INDICES, step);
+    other.piece_size = align_up(all_parallel ? PIECE_INDICES : APART_INDICES, step);
     other.piece_count = max_i64(extent / other.piece_size, 1);
   }
   if (other.piece_count > first.piece_count) return other;

@@ -54,11 +54,21 @@ static bool walks_batch(const ScatterDims *dims, int dim) {
   return lowering_list_find(dims->indices_batching, batch + (batch >= dims->index_vector_dim)) >= 0;
 }
 
+/* Whether the window dimension |dim| of the updates begins at element 0 of the operand's, wherever the window lies. */
+static bool spans_operand(const ScatterDims *dims, int rank, int dim) {
+  int64_t number = lowering_list_find(dims->window, dim);
+  for (int d = 0; d < rank; d++) {
+    if (lowering_list_find(dims->inserted, d) >= 0 || lowering_list_find(dims->input_batching, d) >= 0) continue;
+    if (number-- == 0) return lowering_list_find(dims->scatter_map, d) < 0;
+  }
+  return false;
+}
+
 /* Updates of one element come one after the other; what they are of decides what does not meet. */
 static KernelDimKind update_dim_kind(const HloInstruction *scatter, const ScatterDims *dims, int dim) {
   if (hlo_instruction_bool(scatter, HLO_ATTR_UNIQUE_INDICES, false)) return KERNEL_PARALLEL;
   if (lowering_list_find(dims->window, dim) < 0) return walks_batch(dims, dim) ? KERNEL_APART : KERNEL_SEQUENTIAL;
-  return KERNEL_PARALLEL;
+  return spans_operand(dims, scatter->operands[0]->shape->rank, dim) ? KERNEL_APART : KERNEL_PARALLEL;
 }
 
 Status root_scatter(Lowering *lowering, const HloInstruction *scatter) {

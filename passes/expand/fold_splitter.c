@@ -17,6 +17,10 @@
  *       s32[16,65536,1] reshape(indices), s32[16,65536] reshape(updates)), the first dimension a batch of all three
  *                                                                 counts = s32[256] reduce(parts, 0)
  *
+ *   d = f32[16,16] dot(f32[16,1048576] a, b)   ->   parts = f32[8,16,16] dot(f32[16,8,131072] reshape(a), reshape(b)),
+ *                                                           the dimension of 8 a batch of both
+ *                                                   d = f32[16,16] reduce(parts, 0)
+ *
  * How many parts there are follows from the shapes alone, so the bits are the same whatever runs them.  A dimension is
  * cut into equal parts: what has no divisor of a useful size stays whole.  Narrow floats whose sums would be rounded
  * once more stay whole, too. */
@@ -26,6 +30,11 @@ enum { ENOUGH_RESULTS = 16 };       /* that a loop is cut by already (codegen/em
 enum { ENOUGH_COLUMNS = 512 };      /* side by side in memory: the same */
 enum { MOST_PART_ELEMENTS = 8192 }; /* of a reduction's parts, together */
 enum { LEAST_ELEMENTS = 1 << 18, LEAST_UPDATES = 1 << 17 };
+enum { LEAST_DOT_PARTS = 2, MOST_DOT_PARTS = 8, LEAST_DEPTH = 512 /* of a part */ };
+enum { ENOUGH_ROWS = 128 };             /* of either factor: more of them are cut (codegen/blocks) */
+enum { LEAST_PRODUCTS = 1 << 23 };      /* multiplications that are worth it; reading LEAST_ELEMENTS is, too */
+enum { ELEMENTS_PER_DOT_ELEMENT = 16 }; /* of the factors, for each of all parts, of which there are no more than */
+enum { MOST_DOT_ELEMENTS = 1 << 16 };
 enum { UPDATES_PER_PART_ELEMENT = 16, MOST_SCATTER_BYTES = 1 << 20 };
 
 /* The largest divisor of |extent| in [|least|, |most|]; 1: there is none. */
@@ -241,12 +250,100 @@ static HloInstruction *split_scatter(GraphBuilder *builder) {
   return is_splat ? folded : graph_binary(builder, opcode, operand, folded);
 }
 
+/* --- products --- */
+
+static const HloAttrId contracting_ids[] = {HLO_ATTR_LHS_CONTRACTING_DIMS, HLO_ATTR_RHS_CONTRACTING_DIMS};
+static const HloAttrId batch_ids[] = {HLO_ATTR_LHS_BATCH_DIMS, HLO_ATTR_RHS_BATCH_DIMS};
+
+/* Sums in a type in which adding parts rounds no more than adding products does. */
+static bool has_plain_sums(const HloInstruction *dot) {
+  PrimitiveType type = dot->shape->type;
+  if (hlo_instruction_attr(dot, HLO_ATTR_DOT_ALGORITHM) != NULL) return false;
+  if (hlo_instruction_attr(dot, HLO_ATTR_SPARSITY_CONFIG) != NULL) return false;
+  for (int side = 0; side < 2; side++) {
+    const Shape *shape = dot->operands[side]->shape;
+    if (shape->dynamic != NULL || shape->rank + 1 > SHAPE_MAX_RANK) return false;
+  }
+  return type_bits(type) >= 32 && (type_is_float(type) || type_is_integral(type));
+}
+
+/* Into how many parts the longest contracted dimension, number |*out_number| of the lists, is cut; 1: it stays whole.
+ */
+static int64_t dot_part_count(const HloInstruction *dot, int *out_number) {
+  const Shape *lhs = dot->operands[0]->shape, *rhs = dot->operands[1]->shape;
+  Int64List contracting = hlo_instruction_ints(dot, contracting_ids[0]);
+  if (hlo_instruction_ints(dot, batch_ids[0]).count > 0 || contracting.count == 0) return 1;
+  int64_t depth = 1, longest = 0, factors = shape_element_count(lhs) + shape_element_count(rhs);
+  for (int i = 0; i < contracting.count; i++) {
+    int64_t extent = lhs->dims[contracting.data[i]];
+    depth *= extent;
+    if (extent <= longest) continue;
+    longest = extent;
+    *out_number = i;
+  }
+  int64_t results = shape_element_count(dot->shape);
+  if (depth == 0 || results == 0) return 1;
+  int64_t rows = shape_element_count(lhs) / depth, columns = shape_element_count(rhs) / depth;
+  if (rows > ENOUGH_ROWS || columns > ENOUGH_ROWS) return 1;
+  if (factors < LEAST_ELEMENTS && depth < LEAST_PRODUCTS / results) return 1;
+  int64_t most = min_i64(factors / ELEMENTS_PER_DOT_ELEMENT, MOST_DOT_ELEMENTS) / results;
+  most = min_i64(min_i64(most, MOST_DOT_PARTS), depth / LEAST_DEPTH);
+  return part_count(longest, LEAST_DOT_PARTS, most);
+}
+
+/* Parts are a batch of both factors, the first one of the result's dimensions. */
+static HloInstruction *dot_in_parts(GraphBuilder *builder, int number, int64_t parts) {
+  const HloInstruction *dot = builder->origin;
+  int64_t dims[SHAPE_MAX_RANK + 1] = {parts};
+  memcpy(dims + 1, dot->shape->dims, (size_t)dot->shape->rank * sizeof *dims);
+  Int64List contracting[2];
+  HloInstruction *operands[2];
+  for (int side = 0; side < 2; side++) {
+    contracting[side] = hlo_instruction_ints(dot, contracting_ids[side]);
+    operands[side] = cut_dimension(builder, graph_operand(builder, side), (int)contracting[side].data[number], parts);
+  }
+  const Shape *shape = shape_array(graph_shapes(builder), dot->shape->type, dims, dot->shape->rank + 1);
+  HloInstruction *partial = graph_add(builder, HLO_DOT, shape, operands, 2);
+  for (int side = 0; side < 2; side++) {
+    int64_t cut = contracting[side].data[number], numbers[SHAPE_MAX_RANK];
+    for (int i = 0; i < contracting[side].count; i++)
+      numbers[i] = contracting[side].data[i] + (contracting[side].data[i] >= cut);
+    hlo_instruction_set_ints(partial, contracting_ids[side], numbers, contracting[side].count);
+    hlo_instruction_set_ints(partial, batch_ids[side], &cut, 1);
+  }
+  const HloAttr *precision = hlo_instruction_attr(dot, HLO_ATTR_OPERAND_PRECISION);
+  if (precision != NULL) hlo_instruction_set_attr(partial, precision);
+  return partial;
+}
+
+static HloInstruction *split_dot(GraphBuilder *builder) {
+  const HloInstruction *dot = builder->origin;
+  int number = 0;
+  int64_t parts = has_plain_sums(dot) ? dot_part_count(dot, &number) : 1;
+  if (parts == 1 || dot->shape->rank + 1 > SHAPE_MAX_RANK) return NULL;
+  HloInstruction *partial = dot_in_parts(builder, number, parts);
+  return graph_reduce(builder, HLO_ADD, partial, graph_zero(builder, dot->shape->type, NULL), (int64_t[]){0}, 1);
+}
+
 /* --- the pass --- */
 
-static HloInstruction *split_fold(GraphBuilder *builder) {
-  const HloInstruction *fold = builder->origin;
-  if (!shape_is_array(fold->shape)) return NULL;
-  return fold->opcode == HLO_REDUCE ? split_reduce(builder) : split_scatter(builder);
+/* What is cut, and what that is called. */
+typedef struct FoldRow {
+  HloOpcode opcode;
+  HloInstruction *(*split)(GraphBuilder *builder);
+  const char *rule;
+} FoldRow;
+static const FoldRow fold_rows[] = {
+    {HLO_REDUCE, split_reduce, "reduce-in-parts"},
+    {HLO_SCATTER, split_scatter, "scatter-in-parts"},
+    {HLO_DOT, split_dot, "dot-in-parts"},
+};
+
+static const FoldRow *fold_row(const HloInstruction *fold) {
+  for (size_t i = 0; i < sizeof fold_rows / sizeof fold_rows[0]; i++) {
+    if (fold_rows[i].opcode == fold->opcode && shape_is_array(fold->shape)) return &fold_rows[i];
+  }
+  return NULL;
 }
 
 static Status run_fold_splitter(HloPassContext *context, HloModule *module, bool *out_changed) {
@@ -256,12 +353,13 @@ static Status run_fold_splitter(HloPassContext *context, HloModule *module, bool
     int64_t candidates;
     HloInstruction **folds = control_edges_free_order(computations[c], context->scratch, &candidates);
     for (int64_t i = 0; i < candidates; i++) {
-      if (folds[i]->opcode != HLO_REDUCE && folds[i]->opcode != HLO_SCATTER) continue;
+      const FoldRow *row = fold_row(folds[i]);
+      if (row == NULL) continue;
       if (!hlo_pass_may_rewrite(context)) return STATUS_OK;
       GraphBuilder builder = {computations[c], folds[i], context->scratch};
-      HloInstruction *result = split_fold(&builder);
+      HloInstruction *result = row->split(&builder);
       if (result == NULL) continue;
-      hlo_pass_count_rewrite(context, folds[i]->opcode == HLO_REDUCE ? "reduce-in-parts" : "scatter-in-parts", result);
+      hlo_pass_count_rewrite(context, row->rule, result);
       hlo_computation_replace_instruction(computations[c], folds[i], shape_coerce(result, folds[i]->shape));
       *out_changed = true;
     }
@@ -269,5 +367,6 @@ static Status run_fold_splitter(HloPassContext *context, HloModule *module, bool
   return STATUS_OK;
 }
 
-const HloPass hlo_fold_splitter_pass = {"fold-splitter", "large reductions and scatters to few elements in equal parts",
+const HloPass hlo_fold_splitter_pass = {"fold-splitter",
+                                        "large reductions, scatters and products to few elements in equal parts",
                                         run_fold_splitter, false};
