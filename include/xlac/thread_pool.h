@@ -8,10 +8,10 @@
  *
  * Needs POSIX threads, C11's atomics, and nothing of xlac but this header and thread_pool.c.
  *
- * The thread that calls is worker 0 of its job and takes chunks like the others; the pool's own threads, numbered
- * from 1, help as soon as they get to it.  A job is over when all its chunks are finished: a thread that is late, busy
- * or was never started is not waited for.  Idle threads spin for a few dozen microseconds, in which the next Kernel
- * usually comes, and then sleep.
+ * The thread that calls is worker 0 of its job and takes chunks like the others, from the first one up; the pool's own
+ * threads, numbered from 1, help as soon as they get to it, from the last one down.  A job is over when all its chunks
+ * are finished: a thread that is late, busy or was never started is not waited for.  Idle threads spin for a few dozen
+ * microseconds, in which the next Kernel usually comes, and then sleep.
  *
  * Any number of threads may call at the same time, and a body may call again (it is worker 0 of the inner job): each
  * call is a job of its own in a list, newest first, so that inner jobs, which outer ones wait for, are helped first.
@@ -19,9 +19,11 @@
  *
  * Why there are no races.  The list and the counts of finished chunks and of helpers are only touched under the pool's
  * mutex.  A helper counts itself in before it reads the job, and out after its last look at it; the caller, on whose
- * stack the job lies, takes the job off the list and returns when no worker is counted in.  Chunks are claimed by one
- * atomic addition, so each is run once; claiming orders nothing and need not: what the caller wrote before the call
- * is handed over by the mutex when the helper counts itself in, what bodies wrote when it counts itself out. */
+ * stack the job lies, takes the job off the list and returns when no worker is counted in.  A chunk is claimed by one
+ * atomic addition, and then is the caller's next from the first one up, or the next from the last one down, by another
+ * addition: as no more are claimed than there are, each is run once.  Claiming orders nothing and need not: what the
+ * caller wrote before the call is handed over by the mutex when the helper counts itself in, what bodies wrote when it
+ * counts itself out. */
 #ifndef XLAC_THREAD_POOL_H
 #define XLAC_THREAD_POOL_H
 

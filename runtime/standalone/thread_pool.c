@@ -21,7 +21,8 @@ typedef struct Job {
   void (*body)(void *context, int64_t index, int64_t worker);
   void *context;
   int64_t count;
-  _Atomic int64_t next;     /* the first chunk that no worker claimed; grows beyond |count| */
+  _Atomic int64_t claimed;  /* how many chunks workers have taken; grows beyond |count| */
+  _Atomic int64_t from_end; /* … of them those that threads of the pool took, from the last one down */
   _Atomic int64_t finished; /* written under the mutex; read without it by the spinning caller only */
   int64_t helpers;          /* threads of the pool that may look at the job */
   struct Job *older;
@@ -70,12 +71,14 @@ static void remove_job(XlacThreadPool *pool, const Job *job) {
 
 /* --- chunks --- */
 
-/* Runs chunks until all are claimed; how many. */
+/* Runs chunks until all are claimed; how many.  The caller takes them from the first one up, the others from the last
+ * one down: in a job like the one before, each finds in its own caches what it left there. */
 static int64_t run_chunks(Job *job, int64_t worker) {
   int64_t done = 0;
   for (;; done++) {
-    int64_t index = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed);
-    if (index >= job->count) return done;
+    if (atomic_fetch_add_explicit(&job->claimed, 1, memory_order_relaxed) >= job->count) return done;
+    int64_t index = done;
+    if (worker > 0) index = job->count - 1 - atomic_fetch_add_explicit(&job->from_end, 1, memory_order_relaxed);
     job->body(job->context, index, worker);
   }
 }
