@@ -80,7 +80,7 @@ static const HloInstruction *maker_of(const HloInstruction *result, const HloIns
 
 /* Whether each element of what |maker| makes comes out of an operation. */
 static bool is_computed(const Drain *drain, const HloInstruction *maker) {
-  bool folds = maker->opcode == HLO_DOT || maker->opcode == HLO_CONVOLUTION || maker->opcode == HLO_REDUCE;
+  bool folds = hlo_opcode_has(maker->opcode, OP_CONTRACTION) || maker->opcode == HLO_REDUCE;
   bool computes = folds || (hlo_opcode_has(maker->opcode, OP_ELEMENTWISE) && maker->opcode != HLO_COPY);
   return computes && shape_is_array(maker->shape) && drain->work->cycles[maker->id] > 0;
 }
