@@ -137,7 +137,7 @@ static void tile_cost_of_updates_counts_inner_dims(void **state) {
   memcpy(dims, kernel->dims, sizeof *dims * (size_t)kernel->dim_count);
   inner.dims = dims;
   int32_t row = kernel->dim_count - 1;
-  assert_true(dims[row].extent == 23 && dims[row].kind == KERNEL_PARALLEL && dims[row].stage == KERNEL_OUTER);
+  assert_true(dims[row].extent == 23 && dims[row].kind == KERNEL_APART && dims[row].stage == KERNEL_OUTER);
   dims[row].stage = kernel->stage_count - 1;
   assert_true(kernel_cycles(*state, &inner) == kernel_cycles(*state, kernel));
 }
