@@ -15,7 +15,7 @@ typedef struct IrOutline {
 /* What is written from here on belongs to the piece. */
 IrOutline ir_outline_begin(LLVMBuilderRef builder);
 /* It does up to here: an internal function, named after the one it was in, whose parameters are what it uses of that
- * one, is called where the piece began, and the builder stands behind the call.  Nothing made in the piece may be used
+ * one, is called where the piece began, and the builder stands after the call.  Nothing made in the piece may be used
  * after it, and all blocks added to the function meanwhile are the piece's. */
 void ir_outline_end(IrOutline *outline);
 
