@@ -9,7 +9,7 @@
 #include "codegen/oncore/tiling/tiler.h"
 #include "hlo/analysis/execution_counts.h"
 
-/* Plans that are made anew for less of the Buffer, in a module: each takes as long as a Kernel's first one. */
+/* Plans that are made anew for less of the Buffer, in a module, with a third of the effort for a Kernel's first one. */
 enum { MOST_WITHIN = 12 };
 
 /* Longer plans are left as they are: each is proved anew. */
@@ -60,7 +60,9 @@ static const Plan *make_within(const PlanKeeper *keeper, const Plan *plan, int64
   const Plan *tight;
   *machine = *keeper->machine;
   machine->buffer.size = room + machine->buffer.reserve;
-  Status status = tiler_plan(keeper->arena, plan->kernel, plan->name, machine, keeper->options, keeper->diag, &tight);
+  TilerOptions options = *keeper->options;
+  options.effort = (tiler_effort(keeper->options) + 2) / 3;
+  Status status = tiler_plan(keeper->arena, plan->kernel, plan->name, machine, &options, keeper->diag, &tight);
   if (status != STATUS_OK || plan_instance_count(tight) > MOST_KEPT_INSTANCES) return NULL;
   Plan *made = ARENA_NEW(keeper->arena, Plan);
   *made = *tight;
