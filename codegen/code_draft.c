@@ -95,6 +95,24 @@ int64_t code_draft_kernel_count(const CodeDraft *draft, int64_t *out_distinct) {
   return count;
 }
 
+#define LAST_CACHE_BYTES (32 << 20)
+
+/* Whether what the products of |module| read is more than the last-level cache holds.  Of each the larger factor
+ * counts: the weights. */
+static bool streams_factors(const HloModule *module) {
+  double bytes = 0;
+  for (int64_t c = 0; c < module->computations.count; c++) {
+    const HloComputation *computation = module->computations.data[c];
+    for (int64_t i = 0; i < computation->instructions.count; i++) {
+      const HloInstruction *instruction = computation->instructions.data[i];
+      if (!hlo_opcode_has(instruction->opcode, OP_CONTRACTION)) continue;
+      bytes += (double)max_i64(shape_byte_size(instruction->operands[0]->shape),
+                               shape_byte_size(instruction->operands[1]->shape));
+    }
+  }
+  return bytes > LAST_CACHE_BYTES;
+}
+
 /* By identity: what scratch a Kernel may need wherever it runs. */
 static const ContractionScratch *scratch_limits(const CodeDraft *draft, const HloScratchLimit *plan) {
   const KernelTable *kernels = draft->kernels;
@@ -128,7 +146,9 @@ static void measure_strategies(CodeDraft *draft, const HloModule *module, const 
   for (int t = 0; t < target_count; t++) {
     KernelStrategy *strategies = ARENA_NEW_ARRAY(draft->arena, KernelStrategy, balance.count);
     draft->strategies[t] = strategies;
-    scratch_balance_choose(&balance, &targets[t], strategies);
+    VecTarget target = targets[t];
+    target.streams_factors = streams_factors(module);
+    scratch_balance_choose(&balance, &target, strategies);
     for (int32_t k = 0; k < balance.count; k++) {
       if (kernel_is_tiny(uses[k]->kernel)) continue; /* made in the control function itself, which needs none */
       KernelScratch needed = kernel_strategy_scratch(&strategies[k]);

@@ -68,6 +68,7 @@ struct ContractionBlocking {
   bool rhs_transposes,
       lhs_transposes; /* contiguous along the other dim than its packed form: packed in square blocks */
   bool lhs_in_parts;  /* its rows are not walked as one; where it transposes, parts are whole squares long */
+  bool is_far;        /* what is read in place comes from memory: VecTarget's streams_factors */
   bool rhs_ahead;     /* while a panel is multiplied, the rows are asked for of that |panels_ahead| further on */
   int64_t panels_ahead;
   bool ahead_in_turn; /* by many tiles: each asks for its share of them before it begins, rather than at each step */

@@ -521,6 +521,7 @@ static bool choose_blocks(const Kernel *kernel, const VecTarget *target, TileLim
   blocking->rhs_stride = rhs_step(kernel, blocking);
   contraction_choose_kept(kernel, target, blocking);
   choose_sums(kernel, blocking);
+  blocking->is_far = target->streams_factors;
   return contraction_choose_sizes(kernel, limit, blocking);
 }
 

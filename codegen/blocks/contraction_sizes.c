@@ -13,7 +13,6 @@
 /* Fewer where they are multiplied in place by registers that are shorter than a line. */
 #define MULTIPLIED_DEPTH 8
 #define CACHED_RHS_BYTES (256 << 10)
-#define LAST_CACHE_BYTES (32 << 20)
 #define STREAM_AHEAD_BYTES 1024 /* of each row that is streamed */
 /* Of a first-level cache as processors have it, at the least: addresses so far apart share a set, of so many places;
  * half of them are for others. */
@@ -159,8 +158,7 @@ static void choose_lhs_in_place(const Kernel *kernel, ContractionBlocking *block
  * sooner than asking for it takes. */
 static void choose_streams_ahead(ContractionBlocking *blocking) {
   int64_t bytes = type_storage_bytes(blocking->rhs_type);
-  double all = (double)blocking->depth.size * (double)blocking->columns.size * (double)bytes;
-  if (all <= LAST_CACHE_BYTES || blocking->panel_count == 1) return;
+  if (!blocking->is_far || blocking->panel_count == 1) return;
   if (blocking->column_suffix < blocking->columns.count) return;
   blocking->rhs_ahead = true;
   blocking->panels_ahead =

@@ -22,7 +22,10 @@ typedef struct VecTarget {
   bool has_avx512;          /* its instructions for parts of floats and extrema */
   bool has_vnni;            /* products of 8- and 16-bit integers added to 32 bits (AVX-512 VNNI) */
   bool has_bf16_pairs;      /* products of two bf16 each added to f32 (AVX512-BF16) */
-  bool flushes_denormals;   /* not the target but what was asked for: functions that a thread enters set its mode */
+  /* Not the target but the module: products read so much that the last cache does not keep it from one run to the next.
+   */
+  bool streams_factors;
+  bool flushes_denormals; /* not the target but what was asked for: functions that a thread enters set its mode */
 } VecTarget;
 
 #endif
