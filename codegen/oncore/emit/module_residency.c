@@ -5,6 +5,7 @@
 #include "codegen/oncore/emit/module_plans.h"
 #include "codegen/oncore/plan/plan_stream.h"
 #include "codegen/oncore/run/loop_moves.h"
+#include "codegen/oncore/run/plan_copies.h"
 #include "codegen/oncore/run/residency.h"
 #include "codegen/oncore/tiling/tiler.h"
 #include "hlo/analysis/execution_counts.h"

@@ -4,6 +4,7 @@
 #include "codegen/oncore/emit/module_plans.h"
 #include "codegen/oncore/plan/plan_stream.h"
 #include "codegen/oncore/plan/run_time_views.h"
+#include "codegen/oncore/run/plan_copies.h"
 #include "codegen/oncore/run/plan_keep.h"
 #include "codegen/oncore/run/run_touches.h"
 #include "hlo/analysis/execution_counts.h"

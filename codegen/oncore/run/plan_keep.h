@@ -23,23 +23,9 @@ typedef struct PlanInterface {
   int64_t room;                  /* bytes of the Buffer that the plan below it is made for; 0: all of it */
 } PlanInterface;
 
-/* Whether the scalar unit may read |buffer| of the plan's Kernel in memory, for what it has to know at entry. */
-bool plan_reads_at_entry(const Plan *plan, int32_t buffer);
-
-/* Whether |buffer| of the plan's Kernel may be resident: an array that is read or written in boxes, each by tiles of
- * which one command fills each, or that a few loads bring in another way (padded, in steps): then operations do. */
-bool plan_may_keep(const Plan *plan, int32_t buffer);
-
-/* Bytes of the tiles that are copies of |buffer|, which may be resident: they are gone where it is. */
-int64_t plan_copied_bytes(const Plan *plan, int32_t buffer);
-
-/* Cycles of those operations; |out_is_at_run_time|: run-time numbers say where some of them begin. */
-double plan_brought_cycles(const Plan *plan, const MachineDescription *machine, int32_t buffer,
-                           bool *out_is_at_run_time);
-
-/* |plan|, which holds nothing, under |interface|, whose buffers may be resident: commands read and write residents
- * where they are, and tiles that were copies of them are gone.  NULL in |out_plan|: what is left does not fit.  In
- * |arena|; refers to |plan|.  Status as that of plan_edges_derive_any. */
+/* |plan|, which holds nothing, under |interface|, whose buffers may be resident (plan_may_keep): commands read and
+ * write residents where they are, and tiles that were copies of them are gone.  NULL in |out_plan|: what is left does
+ * not fit.  In |arena|; refers to |plan|.  Status as that of plan_edges_derive_any. */
 MUST_USE Status plan_keep(Arena *arena, const Plan *plan, const MachineDescription *machine,
                           const PlanInterface *interface, DiagSink *diag, const Plan **out_plan);
 

@@ -4,6 +4,7 @@
 
 #include "base/checked_math.h"
 #include "codegen/oncore/emit/oncore_testing.h"
+#include "codegen/oncore/run/plan_copies.h"
 
 enum { MOST_RESIDENTS = 8 };
 

@@ -5,6 +5,7 @@
 
 #include "base/checked_math.h"
 #include "base/packing/packing.h"
+#include "codegen/oncore/run/plan_copies.h"
 #include "codegen/oncore/run/run_candidates.h"
 #include "hlo/analysis/execution_counts.h"
 

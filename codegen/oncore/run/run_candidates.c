@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "codegen/oncore/run/plan_copies.h"
+
 /* One search. */
 typedef struct CandidateSearch {
   RunCandidates *candidates;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "codegen/lower/emit_family.h"
+#include "codegen/oncore/run/plan_copies.h"
 #include "hlo/analysis/in_place.h"
 
 typedef struct TouchWalk {
