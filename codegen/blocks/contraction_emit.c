@@ -109,20 +109,6 @@ typedef struct TilePlace {
   TileSums own;
 } TilePlace;
 
-static LLVMBasicBlockRef begin_if(const ContractionEmitter *emitter, LLVMValueRef condition) {
-  const VecBuilder *vec = emitter->vec;
-  LLVMBasicBlockRef then = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
-  LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
-  LLVMBuildCondBr(vec->builder, condition, then, behind);
-  LLVMPositionBuilderAtEnd(vec->builder, then);
-  return behind;
-}
-
-static void end_if(const ContractionEmitter *emitter, LLVMBasicBlockRef behind) {
-  LLVMBuildBr(emitter->vec->builder, behind);
-  LLVMPositionBuilderAtEnd(emitter->vec->builder, behind);
-}
-
 /* In the scratch. */
 static TilePlace scratch_place(ContractionEmitter *emitter, const BlockPosition *position, const TileRows *rows,
                                LLVMValueRef tile_index) {
@@ -182,9 +168,9 @@ static void fetch_sums(ContractionEmitter *emitter, const BlockPosition *positio
   if (place->inside == NULL || emitter->blocking->block_count == 1) return;
   LLVMValueRef outside = LLVMBuildNot(vec->builder, place->inside, "");
   LLVMValueRef later = equals(vec, position->number, 0, LLVMIntNE);
-  LLVMBasicBlockRef behind = begin_if(emitter, LLVMBuildAnd(vec->builder, outside, later, ""));
+  LLVMBasicBlockRef after = ir_if_begin(vec->builder, LLVMBuildAnd(vec->builder, outside, later, ""));
   contraction_tile_step(emitter, TILE_FETCH, &place->own);
-  end_if(emitter, behind);
+  ir_if_end(vec->builder, after);
 }
 
 /* What follows on a block of the depth: after the last one the epilogue. */
@@ -193,9 +179,9 @@ static void finish_sums(ContractionEmitter *emitter, const BlockPosition *positi
   const ContractionBlocking *blocking = emitter->blocking;
   if (blocking->sums_in_result && blocking->stores_sums) {
     if (place->inside == NULL) return;
-    LLVMBasicBlockRef behind = begin_if(emitter, LLVMBuildNot(vec->builder, place->inside, ""));
+    LLVMBasicBlockRef after = ir_if_begin(vec->builder, LLVMBuildNot(vec->builder, place->inside, ""));
     contraction_tile_step(emitter, TILE_FINISH, &place->own);
-    end_if(emitter, behind);
+    ir_if_end(vec->builder, after);
     return;
   }
   if (blocking->block_count == 1) {
@@ -203,14 +189,14 @@ static void finish_sums(ContractionEmitter *emitter, const BlockPosition *positi
     return;
   }
   LLVMValueRef last = equals(vec, position->number, blocking->block_count - 1, LLVMIntEQ);
-  LLVMBasicBlockRef behind = begin_if(emitter, last);
+  LLVMBasicBlockRef after = ir_if_begin(vec->builder, last);
   contraction_tile_step(emitter, TILE_FINISH, &place->own);
-  end_if(emitter, behind);
+  ir_if_end(vec->builder, after);
   if (place->inside == NULL) return;
   LLVMValueRef neither = LLVMBuildNot(vec->builder, LLVMBuildOr(vec->builder, place->inside, last, ""), "");
-  behind = begin_if(emitter, neither);
+  after = ir_if_begin(vec->builder, neither);
   contraction_tile_step(emitter, TILE_LEAVE, &place->own);
-  end_if(emitter, behind);
+  ir_if_end(vec->builder, after);
 }
 
 /* How many lanes of the depth the tile, whose first row is |row|, takes of the block: none where it reads only zeros.
@@ -270,21 +256,21 @@ static void emit_cut_calls(ContractionEmitter *emitter, const MicroCall *tile, L
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
   LLVMValueRef is_cut = equals(vec, count, blocking->tile_rows, LLVMIntNE);
-  LLVMBasicBlockRef behind = begin_if(emitter, LLVMBuildAnd(vec->builder, is_cut, is_first_block, ""));
+  LLVMBasicBlockRef after = ir_if_begin(vec->builder, LLVMBuildAnd(vec->builder, is_cut, is_first_block, ""));
   MicroCall zero = *tile, call = *tile;
   zero.depth = block_int(vec, 0);
   zero.adds = LLVMConstInt(LLVMInt1TypeInContext(vec->context), 0, false);
   contraction_micro_call(vec, blocking, &zero);
-  end_if(emitter, behind);
+  ir_if_end(vec->builder, after);
   LLVMValueRef place = LLVMBuildMul(vec->builder, first, tile->tile_stride, "");
   call.tile = block_element(vec, blocking->type, tile->tile, place);
   call.adds = LLVMBuildOr(vec->builder, tile->adds, is_cut, "");
   for (int i = 0; i < blocking->cut_count; i++) {
     ContractionBlocking cut = *blocking;
     cut.tile_rows = blocking->cut_rows[i];
-    behind = begin_if(emitter, equals(vec, count, cut.tile_rows, LLVMIntEQ));
+    after = ir_if_begin(vec->builder, equals(vec, count, cut.tile_rows, LLVMIntEQ));
     contraction_micro_call(vec, &cut, &call);
-    end_if(emitter, behind);
+    ir_if_end(vec->builder, after);
   }
 }
 

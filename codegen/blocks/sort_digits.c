@@ -194,12 +194,9 @@ static void copy_elements(const SortEmitter *emitter, const SortArray *from, con
 /* Copies what is at |line| to |to|, if it is elsewhere. */
 static void finish_elements(const SortEmitter *emitter, LLVMValueRef line, const SortArray *to, IndexRange range) {
   LLVMBuilderRef b = emitter->vec->builder;
-  LLVMBasicBlockRef copies = sort_block(emitter), behind = sort_block(emitter);
-  LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, line, to->line, ""), behind, copies);
-  LLVMPositionBuilderAtEnd(b, copies);
+  LLVMBasicBlockRef after = ir_if_begin(b, LLVMBuildICmp(b, LLVMIntNE, line, to->line, ""));
   copy_elements(emitter, &(SortArray){line, 1, emitter->record}, to, range);
-  LLVMBuildBr(b, behind);
-  LLVMPositionBuilderAtEnd(b, behind);
+  ir_if_end(b, after);
 }
 
 /* When every pass is done the last one comes to the result, or the line that is copied there. */

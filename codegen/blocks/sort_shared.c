@@ -127,10 +127,8 @@ static LLVMValueRef add_up_chunks(const DigitShare *digits) {
 static void add_up(const DigitShare *digits) {
   const SortEmitter *emitter = digits->emitter;
   LLVMBuilderRef b = emitter->vec->builder;
-  LLVMBasicBlockRef work = sort_block(emitter), behind = sort_block(emitter);
   LLVMValueRef is_first = LLVMBuildICmp(b, LLVMIntEQ, digits->share->chunk, sort_int(emitter, 0), "");
-  LLVMBuildCondBr(b, is_first, work, behind);
-  LLVMPositionBuilderAtEnd(b, work);
+  LLVMBasicBlockRef after = ir_if_begin(b, is_first);
   LLVMValueRef is_all = add_up_chunks(digits);
   if (sort_pass_count(emitter) > 1) {
     LLVMValueRef moves = LLVMBuildSelect(b, is_all, sort_int(emitter, 0), sort_int(emitter, 1), "");
@@ -138,18 +136,15 @@ static void add_up(const DigitShare *digits) {
     moves = LLVMBuildNSWAdd(b, moves_before(digits, digits->pass), moves, "");
     LLVMBuildStore(b, moves, moved_place(digits, next));
   }
-  LLVMBuildBr(b, behind);
-  LLVMPositionBuilderAtEnd(b, behind);
+  ir_if_end(b, after);
 }
 
 static void move_chunk(const DigitShare *digits) {
   const SortEmitter *emitter = digits->emitter;
   LLVMBuilderRef b = emitter->vec->builder;
-  LLVMBasicBlockRef work = sort_block(emitter), behind = sort_block(emitter);
   LLVMValueRef next = LLVMBuildNSWAdd(b, digits->pass, sort_int(emitter, 1), "");
   LLVMValueRef moves = moves_before(digits, digits->pass);
-  LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, moves, moves_before(digits, next), ""), behind, work);
-  LLVMPositionBuilderAtEnd(b, work);
+  LLVMBasicBlockRef after = ir_if_begin(b, LLVMBuildICmp(b, LLVMIntNE, moves, moves_before(digits, next), ""));
   DigitLines lines = lines_after(digits, moves);
   LLVMValueRef own = chunk_counters(digits, digits->share->chunk);
   IrLoop loop = ir_loop_count(b, digits->range, 1, NULL, 0);
@@ -157,25 +152,21 @@ static void move_chunk(const DigitShare *digits) {
   LLVMValueRef place = sort_count_up(emitter, digit_counter(digits, own, lines.from, loop.index));
   sort_store(emitter, record, lines.to, LLVMBuildZExt(b, place, LLVMTypeOf(loop.index), ""));
   ir_loop_end(&loop);
-  LLVMBuildBr(b, behind);
-  LLVMPositionBuilderAtEnd(b, behind);
+  ir_if_end(b, after);
 }
 
 /* What is counted first is made first. */
 static void make_chunk(const DigitShare *digits) {
   const SortEmitter *emitter = digits->emitter;
   LLVMBuilderRef b = emitter->vec->builder;
-  LLVMBasicBlockRef work = sort_block(emitter), behind = sort_block(emitter);
-  LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, digits->pass, sort_int(emitter, 0), ""), work, behind);
-  LLVMPositionBuilderAtEnd(b, work);
+  LLVMBasicBlockRef after = ir_if_begin(b, LLVMBuildICmp(b, LLVMIntEQ, digits->pass, sort_int(emitter, 0), ""));
   int64_t height = emitter->point->known.count;
   if (emitter->moves_elements)
     sort_gather_elements(emitter, digits->lines.from, digits->range);
   else
     sort_make_records(emitter, digits->lines.from, digits->range);
   point_forget(emitter->point, height);
-  LLVMBuildBr(b, behind);
-  LLVMPositionBuilderAtEnd(b, behind);
+  ir_if_end(b, after);
 }
 
 static void finish_chunk(const DigitShare *digits) {

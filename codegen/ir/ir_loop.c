@@ -144,3 +144,15 @@ void ir_loop_end_while(IrLoop *loop, LLVMValueRef more) {
   XLAC_CHECK(loop->end == NULL && !loop->is_left_inside);
   leave(loop, NULL, more);
 }
+
+LLVMBasicBlockRef ir_if_begin(LLVMBuilderRef builder, LLVMValueRef condition) {
+  LLVMBasicBlockRef then = add_block(builder, ""), after = add_block(builder, "");
+  LLVMBuildCondBr(builder, condition, then, after);
+  LLVMPositionBuilderAtEnd(builder, then);
+  return after;
+}
+
+void ir_if_end(LLVMBuilderRef builder, LLVMBasicBlockRef after) {
+  LLVMBuildBr(builder, after);
+  LLVMPositionBuilderAtEnd(builder, after);
+}

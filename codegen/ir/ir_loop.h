@@ -66,4 +66,11 @@ void ir_loop_end(IrLoop *loop);
 /* Ends a loop that is neither: there is a further round while |more|, an i1. */
 void ir_loop_end_while(IrLoop *loop, LLVMValueRef more);
 
+/* --- code that runs where a condition holds --- */
+
+/* What is written from here on runs where |condition|, an i1, holds; returns the block after it. */
+LLVMBasicBlockRef ir_if_begin(LLVMBuilderRef builder, LLVMValueRef condition);
+/* The builder goes on in |after|. */
+void ir_if_end(LLVMBuilderRef builder, LLVMBasicBlockRef after);
+
 #endif
