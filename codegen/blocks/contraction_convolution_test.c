@@ -1,0 +1,106 @@
+/* Contractions that are convolutions: patches of an image, guarded where it ends. */
+#include "codegen/blocks/contraction_testing.h"
+
+typedef struct ConvolutionShape {
+  int64_t size, channels, features, window, stride, pad, dilation, base_dilation;
+} ConvolutionShape;
+
+/* NHWC, HWIO; square, batch 2: dims n, y, x, feature; window y, x, channel. */
+static TestCase convolution_case(const ConvolutionShape *s) {
+  int64_t span = (s->size - 1) * s->base_dilation + 1, reach = (s->window - 1) * s->dilation + 1;
+  int64_t out = (span + 2 * s->pad - reach) / s->stride + 1, c = s->channels, f = s->features;
+  TestCase test = {
+      .name = "convolution", .type = TYPE_F32, .operand_type = TYPE_F32, .outer_count = 4, .inner_count = 3};
+  memcpy(test.extents, (int64_t[]){2, out, out, f, s->window, s->window, c}, 7 * sizeof(int64_t));
+  test.lhs = (Affine){-s->pad * (s->size + 1) * c,
+                      {s->size * s->size * c, s->stride * s->size * c, s->stride * c, 0, s->dilation * s->size * c,
+                       s->dilation * c, 1}};
+  test.lhs.steps[MAX_TEST_DIMS - 1] = 2 * s->size * s->size * c;
+  test.rhs = (Affine){0, {0, 0, 0, 1, s->window * c * f, c * f, f}};
+  test.result = (Affine){0, {out * out * f, out * f, f, 1}};
+  test.guard_count = 2;
+  test.guards[0] = (Guard){{-s->pad, {0, s->stride, 0, 0, s->dilation, 0, 0}}, span, 0};
+  test.guards[1] = (Guard){{-s->pad, {0, 0, s->stride, 0, 0, s->dilation, 0}}, span, 0};
+  return test;
+}
+
+/* The later ones: tiles are rows of the image, blocks of the depth lie in rows of the window; the last ones: tiles
+ * whose rows overlap, with one and with several rows of the window in a block. */
+static void contraction_of_convolutions_is_right(void **state) {
+  (void)state;
+  static const ConvolutionShape shapes[] = {
+      {9, 16, 24, 3, 1, 1, 1, 1},  {12, 3, 20, 5, 2, 2, 1, 1}, {10, 40, 33, 3, 1, 2, 2, 1}, {7, 130, 16, 3, 2, 1, 1, 1},
+      {6, 5, 7, 3, 1, 1, 1, 1},    {18, 3, 24, 7, 2, 3, 1, 1}, {8, 2, 16, 3, 1, 3, 1, 1},   {14, 110, 9, 3, 1, 1, 1, 1},
+      {10, 110, 9, 3, 1, 3, 1, 1}, {7, 110, 9, 3, 1, 2, 2, 1}, {28, 3, 40, 7, 2, 3, 1, 1},  {28, 20, 33, 3, 2, 1, 1, 1},
+      {12, 33, 20, 5, 1, 2, 1, 1}, {14, 1, 40, 5, 1, 0, 1, 1}, {13, 8, 40, 7, 1, 6, 3, 1},
+  };
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    TestCase test = convolution_case(&shapes[i]);
+    test.checked_each = shapes[i].channels > 100 ? 11 : 0;
+    run_everywhere(&test);
+    test.epilogue = BIAS_MAX;
+    test.bias = (Affine){0, {0, 0, 0, 1}};
+    run_everywhere(&test);
+    test.type = TYPE_S32;
+    test.operand_type = TYPE_S8;
+    run_everywhere(&test);
+    test.type = TYPE_F32;
+    test.operand_type = TYPE_BF16;
+    run_everywhere(&test);
+  }
+}
+
+/* NCHW, OIHW: the positions are the columns, guarded lane by lane; dims n, feature, y, x; window y, x, channel. */
+static void contraction_of_channel_major_convolution_is_right(void **state) {
+  (void)state;
+  static const struct {
+    int64_t size, window, stride;
+  } shapes[] = {{14, 3, 1}, {14, 3, 2}, {27, 3, 2}, {32, 7, 2}, {39, 5, 2}, {16, 3, 1}, {24, 1, 2}};
+  enum { C = 6, F = 10 };
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    int64_t size = shapes[i].size, window = shapes[i].window, stride = shapes[i].stride, pad = window / 2;
+    int64_t out = (size - 1) / stride + 1, plane = size * size;
+    TestCase test = {
+        .name = "channel-major", .type = TYPE_F32, .operand_type = TYPE_F32, .outer_count = 4, .inner_count = 3};
+    memcpy(test.extents, (int64_t[]){2, F, out, out, window, window, C}, 7 * sizeof(int64_t));
+    test.lhs = (Affine){-pad * (size + 1), {plane * C, 0, stride * size, stride, size, 1, plane}};
+    test.lhs.steps[MAX_TEST_DIMS - 1] = 2 * plane * C;
+    test.rhs = (Affine){0, {0, C * window * window, 0, 0, window, 1, window * window}};
+    test.result = (Affine){0, {F * out * out, out * out, out, 1}};
+    test.guard_count = window > 1 ? 2 : 0;
+    test.guards[0] = (Guard){{-pad, {0, 0, stride, 0, 1, 0, 0}}, size, 0};
+    test.guards[1] = (Guard){{-pad, {0, 0, 0, stride, 0, 1, 0}}, size, 0};
+    run_everywhere(&test);
+  }
+}
+
+/* The gradient of an NHWC convolution's weights: rows are contiguous in parts, those of one place in the window, and
+ * begin anywhere in them in each piece; dims window y, x, channel, feature; n, y, x. */
+static void contraction_of_weight_gradients_is_right(void **state) {
+  (void)state;
+  static const int64_t sizes[][2] = {{16, 24}, {8, 40}, {12, 16}, {32, 9}};
+  enum { S = 10 };
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    int64_t c = sizes[i][0], f = sizes[i][1];
+    TestCase test = {
+        .name = "weight gradient", .type = TYPE_F32, .operand_type = TYPE_F32, .outer_count = 4, .inner_count = 3};
+    memcpy(test.extents, (int64_t[]){3, 3, c, f, 2, S, S}, 7 * sizeof(int64_t));
+    test.lhs = (Affine){-(S + 1) * c, {S * c, c, 1, 0, S * S * c, S * c, c}};
+    test.lhs.steps[MAX_TEST_DIMS - 1] = 2 * S * S * c;
+    test.rhs = (Affine){0, {0, 0, 0, 1, S * S * f, S * f, f}};
+    test.result = (Affine){0, {3 * c * f, c * f, f, 1}};
+    test.guard_count = 2;
+    test.guards[0] = (Guard){{-1, {1, 0, 0, 0, 0, 1, 0}}, S, 0};
+    test.guards[1] = (Guard){{-1, {0, 1, 0, 0, 0, 0, 1}}, S, 0};
+    run_everywhere(&test);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(contraction_of_convolutions_is_right),
+      cmocka_unit_test(contraction_of_channel_major_convolution_is_right),
+      cmocka_unit_test(contraction_of_weight_gradients_is_right),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
