@@ -241,7 +241,7 @@ typedef struct DepthBlock {
   int64_t longer_by;                     /* so many indices, which belong to later rows of a strip */
 } DepthBlock;
 
-/* --- packing (contraction_pack.c, contraction_squares.c) --- */
+/* --- packing (contraction_pack.c, contraction_pack_lhs.c, contraction_pack_rhs.c, contraction_squares.c) --- */
 
 /* |lanes| of a factor at the point; |mask|: NULL, or which of them are asked for. */
 LLVMValueRef contraction_factor_lanes(ContractionEmitter *emitter, int32_t factor, int lanes, LLVMValueRef mask);
