@@ -33,6 +33,12 @@ SweepStrategy memory_sweep_choose(const Kernel *kernel, const VectorWalk *walk);
 const bool *memory_streamed_buffers(const Kernel *kernel, const VecTarget *target, const VectorWalk *outer_walk,
                                     const VectorWalk *stage_walks, Arena *arena);
 
+/* --- runs of points that come one after the other (emit_runs.c) --- */
+
+/* Whether and how the innermost of |loops|, which has no lanes, is walked so.  |lanes|: of a register.  |arena| holds
+ * the strategy. */
+RunStrategy runs_choose(const Kernel *kernel, const LoopStrategy *loops, int lanes, Arena *arena);
+
 /* --- pieces (emit_split.c) --- */
 
 /* |dims|: the outermost loops, in order.  |dim|: another one, or -1, that can be cut at multiples of |step| below
@@ -62,6 +68,16 @@ IndexRange emit_constant_range(const KernelEmitter *emitter, int64_t begin, int6
 /* Computes the values outside of stages whose dims are all among |known|: those that further loops inside would repeat.
  */
 void emit_hoist_values(KernelEmitter *emitter, uint64_t known);
+
+/* |part| of the dim |dim|, walked in lanes: from here to the end of them. */
+void emit_enter_lanes(KernelEmitter *emitter, int dim, const VectorPart *part);
+void emit_leave_lanes(KernelEmitter *emitter);
+/* The stores of the stage at the current point.  All values first: a later store must not see what an earlier one
+ * wrote. */
+void emit_stores(KernelEmitter *emitter, int stage);
+
+/* The loop over the dim of |emitter->loops.runs|, the innermost; values that do not depend on it are known. */
+void emit_runs(KernelEmitter *emitter);
 
 /* The loop over the first dims of the split, which it sets, and indices [0, |extent|) of the split's other dim,
  * |extent| being its end before the rest: as far as this call has to do with them. */

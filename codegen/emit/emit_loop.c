@@ -33,7 +33,7 @@ void emit_hoist_values(KernelEmitter *emitter, uint64_t known) {
 
 /* --- steps of the vector dim --- */
 
-static void enter_lanes(KernelEmitter *emitter, int dim, const VectorPart *part) {
+void emit_enter_lanes(KernelEmitter *emitter, int dim, const VectorPart *part) {
   const VecBuilder *vec = emitter->vec;
   emitter->point.vector_dim = dim;
   emitter->point.lanes = part->lanes;
@@ -47,7 +47,7 @@ static void enter_lanes(KernelEmitter *emitter, int dim, const VectorPart *part)
   emitter->point.mask = LLVMConstVector(bits, (unsigned)part->lanes);
 }
 
-static void leave_lanes(KernelEmitter *emitter) {
+void emit_leave_lanes(KernelEmitter *emitter) {
   emitter->point.lanes = 1;
   emitter->point.vector_begin = emitter->point.vector_end = 0;
   emitter->point.mask = NULL;
@@ -96,9 +96,7 @@ static int collect_slots(const KernelEmitter *emitter, const FoldNest *nest, int
   return count;
 }
 
-/* The stores of the stage at the current point.  All values first: a later store must not see what an earlier one
- * wrote. */
-static void emit_stores(KernelEmitter *emitter, int stage) {
+void emit_stores(KernelEmitter *emitter, int stage) {
   const KernelStage *info = &emitter->kernel->stages[stage];
   for (int i = 0; i < info->store_count; i++) point_value(&emitter->point, info->stores[i].value);
   KernelPoint *point = &emitter->point;
@@ -198,7 +196,7 @@ static void emit_fold_vector_dim(KernelEmitter *emitter, FoldNest *nest, int dim
     change_scan_lanes(emitter, nest, part->lanes);
     int together = p == 0 && walk->stream_count > 1 ? walk->stream_count : 1;
     int slot_count = collect_slots(emitter, nest, p, together, slots);
-    enter_lanes(emitter, dim, part);
+    emit_enter_lanes(emitter, dim, part);
     emitter->point.vector_end = part[together - 1].end;
     PointLoop loop = point_loop_begin_carrying(&emitter->point, emit_constant_range(emitter, part->begin, part->end),
                                                part_step(part), slots, slot_count);
@@ -210,7 +208,7 @@ static void emit_fold_vector_dim(KernelEmitter *emitter, FoldNest *nest, int dim
       point_forget(&emitter->point, height);
     }
     point_loop_end(&emitter->point, &loop);
-    leave_lanes(emitter);
+    emit_leave_lanes(emitter);
   }
   change_scan_lanes(emitter, nest, 1);
 }
@@ -441,12 +439,12 @@ static void emit_points(KernelEmitter *emitter, int level, uint64_t known) {
 static void emit_outer_part(KernelEmitter *emitter, int level, uint64_t known, const VectorPart *part,
                             IndexRange range) {
   int dim = emitter->loops.outer_walk.dim;
-  enter_lanes(emitter, dim, part);
+  emit_enter_lanes(emitter, dim, part);
   PointLoop loop = point_loop_begin(&emitter->point, range, part_step(part));
   emitter->point.dims[dim] = loop.index;
   emit_outer(emitter, level + 1, known);
   point_loop_end(&emitter->point, &loop);
-  leave_lanes(emitter);
+  emit_leave_lanes(emitter);
 }
 
 /* Where pieces are cut from this dim, its main part is in all of them, the rest in the last. */
@@ -526,6 +524,10 @@ static void emit_outer(KernelEmitter *emitter, int level, uint64_t known) {
   }
   if (dim == strategy->outer_walk.dim) {
     emit_outer_vector_dim(emitter, level, known);
+    return;
+  }
+  if (dim == strategy->runs.dim) {
+    emit_runs(emitter);
     return;
   }
   PointLoop loop = point_loop_begin(&emitter->point, whole_dim(emitter, dim), 1);

@@ -41,12 +41,22 @@ typedef struct SweepStrategy {
   int64_t bytes; /* in the scratch, of all */
 } SweepStrategy;
 
+/* Points of the innermost dim, which must come one after the other, |points| at a time: what does not depend on what
+ * they store is computed in lanes. */
+typedef struct RunStrategy {
+  int dim; /* -1: none */
+  int points;
+  int kept_count; /* values that are computed in lanes and read point by point */
+  const int32_t *kept;
+} RunStrategy;
+
 /* How the loops of a Kernel are walked: either an outer dim in lanes, or an inner dim of each stage that has one. */
 typedef struct LoopStrategy {
   VectorWalk outer_walk;
   VectorWalk *stage_walks;                 /* by stage */
   int outer_count, outer[KERNEL_MAX_DIMS]; /* loop order; an outer vector dim is last */
   SweepStrategy sweep;                     /* of the main part of the outer walk */
+  RunStrategy runs;                        /* of the last outer dim, where there is no outer walk */
 } LoopStrategy;
 
 /* A Kernel that stores along one dim and loads along another, walked in square blocks that are transposed in registers.

@@ -349,7 +349,7 @@ static void order_loops(const Kernel *kernel, LoopStrategy *strategy) {
 }
 
 static void no_walks(const Kernel *kernel, Arena *arena, LoopStrategy *strategy) {
-  *strategy = (LoopStrategy){.outer_walk = {.dim = -1}, .sweep = {.dim = -1}};
+  *strategy = (LoopStrategy){.outer_walk = {.dim = -1}, .sweep = {.dim = -1}, .runs = {.dim = -1}};
   strategy->stage_walks = ARENA_NEW_ARRAY(arena, VectorWalk, kernel->stage_count);
   for (int s = 0; s < kernel->stage_count; s++) strategy->stage_walks[s] = (VectorWalk){.dim = -1};
 }
@@ -371,4 +371,5 @@ void loop_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *
     strategy->sweep = memory_sweep_choose(kernel, &strategy->outer_walk);
   }
   order_loops(kernel, strategy);
+  strategy->runs = runs_choose(kernel, strategy, native, arena);
 }

@@ -121,7 +121,17 @@ static bool constant_of(const VecBuilder *vec, LLVMValueRef value, double *out_v
 static LLVMValueRef extremum_by_instruction(const VecBuilder *vec, bool is_double, LLVMValueRef x, LLVMValueRef y,
                                             bool is_maximum, int lanes) {
   int bits = lanes * (is_double ? 64 : 32);
-  if (!vec->target->has_avx512 || bits < 128) return NULL;
+  if (!vec->target->has_avx512) return NULL;
+  if (lanes == 1) { /* with the rest of a register, whatever it holds */
+    int filled = is_double ? 2 : 4;
+    LLVMValueRef zero = LLVMConstNull(LLVMInt32TypeInContext(vec->context));
+    LLVMValueRef other = LLVMGetPoison(LLVMVectorType(LLVMTypeOf(x), (unsigned)filled));
+    x = LLVMBuildInsertElement(vec->builder, other, x, zero, "");
+    y = LLVMBuildInsertElement(vec->builder, other, y, zero, "");
+    LLVMValueRef extrema = extremum_by_instruction(vec, is_double, x, y, is_maximum, filled);
+    return LLVMBuildExtractElement(vec->builder, extrema, zero, "");
+  }
+  if (bits < 128) return NULL;
   if (bits > 512) {
     int half = lanes / 2;
     LLVMValueRef parts[2];

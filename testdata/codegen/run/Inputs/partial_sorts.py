@@ -16,6 +16,7 @@ CASES = [
     ("s32", [400], 0, PARITY, (0, 7), (390, 400), False), ("s64", [700], 0, GREATER, (0, 9), (0, 9), False),
     ("f32", [9, 40], 1, TOTAL, (0, 3), (0, 3), True), ("s32", [33, 12], 0, LESS, (30, 33), (5, 9), False),
     ("s8", [900], 0, LESS, (0, 20), (0, 20), False), ("f32", [1, 257], 1, TOTAL, (0, 1), (0, 1), True),
+    ("f32", [700], 0, TOTAL, (0, 32), (0, 32), False), ("f32", [5, 300], 1, TOTAL, (0, 17), (0, 16), False),
 ]
 # x in order, and the other way: each of its elements, or the first few alone, are among the first seen so far; all equal, the last there are.
 LINES = [("s32", list(range(-400, 400)), 6), ("s32", list(range(400, -400, -1)), 6), ("s32", [7] * 800, 6),

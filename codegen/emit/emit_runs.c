@@ -1,0 +1,270 @@
+/* Loops over points that come one after the other (scatters), a run of them at a time.
+ *
+ * What does not depend on what the points themselves store is computed in lanes for the whole run: the condition under
+ * which each stores, and what it takes operations to compute, which goes through memory to be read point by point.
+ * Where the condition holds for all of a run, its points follow one another without a branch; elsewhere each is asked
+ * again. */
+#include "base/checked_math.h"
+#include "codegen/emit/emit_internal.h"
+
+#define MOST_RUN_POINTS 16
+#define LEAST_RUN_POINTS 4
+#define LEAST_RUNS 4
+/* Values computed by all points of a run together: they are straight-line code. */
+#define MOST_RUN_VALUES 192
+
+/* What is known of each value of a Kernel. */
+typedef struct RunValues {
+  const Kernel *kernel;
+  int dim;
+  bool *is_apart;  /* depends on nothing that the Kernel stores */
+  int *operations; /* to compute it at a point of |dim|; conversions are none, functions not counted apart */
+  bool *is_needed; /* by a point */
+  int point_values, kept_count;
+  int32_t *kept; /* computed in lanes */
+} RunValues;
+
+static bool varies(const RunValues *run, int32_t value) {
+  return run->kernel->values[value].dims >> run->dim & 1;
+}
+
+/* Calls |visit| with each value that |expr| reads. */
+static void visit_index(RunValues *run, IndexExpr expr, void (*visit)(RunValues *, int32_t, int32_t), int32_t reader) {
+  for (int i = 0; i < expr.term_count; i++) {
+    const IndexAtom *atom = &run->kernel->space.atoms.data[expr.terms[i].atom];
+    if (atom->kind == INDEX_ATOM_VALUE) {
+      visit(run, atom->number, reader);
+    } else if (atom->kind != INDEX_ATOM_DIM) {
+      visit_index(run, atom->inner, visit, reader);
+    }
+  }
+}
+
+static void visit_operands(RunValues *run, int32_t value, void (*visit)(RunValues *, int32_t, int32_t)) {
+  const KernelValue *info = &run->kernel->values[value];
+  for (int i = 0; i < info->operand_count; i++) visit(run, info->operands[i], value);
+  if (info->predicate >= 0) visit(run, info->predicate, value);
+  visit_index(run, info->address, visit, value);
+}
+
+static void add_operand(RunValues *run, int32_t value, int32_t reader) {
+  run->is_apart[reader] = run->is_apart[reader] && run->is_apart[value];
+  run->operations[reader] += run->operations[value];
+}
+
+static bool is_conversion(const KernelValue *value) {
+  return value->kind == KERNEL_APPLY && value->opcode == HLO_CONVERT;
+}
+
+static void find_apart(RunValues *run) {
+  const Kernel *kernel = run->kernel;
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    bool is_load = value->kind == KERNEL_LOAD;
+    KernelBufferRole role = is_load ? kernel->buffers[value->buffer].role : KERNEL_OPERAND;
+    run->is_apart[v] = role == KERNEL_OPERAND || role == KERNEL_PARAMETERS;
+    run->operations[v] = value->kind == KERNEL_APPLY && !is_conversion(value);
+    visit_operands(run, v, add_operand);
+    if (!varies(run, v)) run->operations[v] = 0;
+  }
+}
+
+/* Of the integers that a conversion widens there are more in a register. */
+static bool is_kept_narrower(const RunValues *run, const KernelValue *value) {
+  if (!is_conversion(value)) return false;
+  PrimitiveType from = run->kernel->values[value->operands[0]].type;
+  return type_is_integral(from) && type_storage_bytes(from) <= type_storage_bytes(value->type);
+}
+
+static bool is_kept(const RunValues *run, int32_t v) {
+  const KernelValue *value = &run->kernel->values[v];
+  bool is_array_type = value->type != TYPE_PRED && type_storage_bytes(value->type) <= 8;
+  return value->kind == KERNEL_APPLY && run->is_apart[v] && run->operations[v] > 0 && is_array_type &&
+         !is_kept_narrower(run, value);
+}
+
+/* A point reads |v|: it is kept, or made of what the point reads. */
+static void need(RunValues *run, int32_t v, int32_t reader) {
+  (void)reader;
+  if (!varies(run, v) || run->is_needed[v]) return;
+  run->is_needed[v] = true;
+  run->point_values++;
+  if (is_kept(run, v)) {
+    run->kept[run->kept_count++] = v;
+  } else {
+    visit_operands(run, v, need);
+  }
+}
+
+static RunValues run_values(const Kernel *kernel, int dim, Arena *arena) {
+  RunValues run = {.kernel = kernel, .dim = dim};
+  run.is_apart = ARENA_NEW_ARRAY(arena, bool, kernel->value_count);
+  run.operations = ARENA_NEW_ARRAY(arena, int, kernel->value_count);
+  run.is_needed = ARENA_NEW_ARRAY(arena, bool, kernel->value_count);
+  run.kept = ARENA_NEW_ARRAY(arena, int32_t, kernel->value_count);
+  find_apart(&run);
+  const KernelStage *stage = &kernel->stages[0];
+  for (int i = 0; i < stage->store_count; i++) {
+    need(&run, stage->stores[i].value, -1);
+    visit_index(&run, stage->stores[i].address, need, -1);
+    if (stage->stores[i].predicate >= 0) need(&run, stage->stores[i].predicate, -1);
+  }
+  return run;
+}
+
+/* Of all stores of the one stage; -1: none. */
+static bool has_one_guard(const Kernel *kernel) {
+  const KernelStage *stage = &kernel->stages[0];
+  for (int i = 1; i < stage->store_count; i++) {
+    if (stage->stores[i].predicate != stage->stores[0].predicate) return false;
+  }
+  return true;
+}
+
+static bool is_one_nest(const Kernel *kernel) {
+  const KernelStage *stage = &kernel->stages[0];
+  if (kernel->stage_count != 1 || kernel->fold_count > 0 || stage->store_count == 0) return false;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].stage != KERNEL_OUTER) return false;
+  }
+  return stage->transform == NULL && stage->comparator == NULL && has_one_guard(kernel);
+}
+
+RunStrategy runs_choose(const Kernel *kernel, const LoopStrategy *loops, int lanes, Arena *arena) {
+  RunStrategy none = {.dim = -1};
+  if (loops->outer_walk.dim >= 0 || loops->outer_count == 0 || !is_one_nest(kernel)) return none;
+  int dim = loops->outer[loops->outer_count - 1];
+  if (kernel->dims[dim].kind != KERNEL_SEQUENTIAL) return none;
+  RunValues run = run_values(kernel, dim, arena);
+  int32_t guard = kernel->stages[0].stores[0].predicate;
+  if (guard >= 0 && !run.is_apart[guard]) return none;
+  int64_t points = min_i64(lanes, MOST_RUN_POINTS);
+  while (points * run.point_values > MOST_RUN_VALUES) points /= 2;
+  if (points < LEAST_RUN_POINTS || kernel->dims[dim].extent < LEAST_RUNS * points) return none;
+  return (RunStrategy){dim, (int)points, run.kept_count, run.kept};
+}
+
+/* --- code --- */
+
+/* Where a run's kept values are, one array each, in the frame of the function. */
+static LLVMValueRef *kept_arrays(KernelEmitter *emitter) {
+  const VecBuilder *vec = emitter->vec;
+  const RunStrategy *runs = &emitter->loops.runs;
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(vec->builder), entry = LLVMGetEntryBasicBlock(emitter->function);
+  LLVMValueRef first = LLVMGetFirstInstruction(entry);
+  LLVMValueRef *arrays = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, runs->kept_count);
+  if (first != NULL) LLVMPositionBuilderBefore(vec->builder, first);
+  for (int i = 0; i < runs->kept_count; i++) {
+    PrimitiveType type = emitter->kernel->values[runs->kept[i]].type;
+    LLVMTypeRef word = LLVMIntTypeInContext(vec->context, (unsigned)type_storage_bytes(type) * 8);
+    arrays[i] = LLVMBuildAlloca(vec->builder, LLVMArrayType2(word, (unsigned)runs->points), "");
+    LLVMSetAlignment(arrays[i], (unsigned)(vec->target->vector_bits / 8));
+  }
+  LLVMPositionBuilderAtEnd(vec->builder, here);
+  return arrays;
+}
+
+/* Computes what is kept, in lanes; whether the guard holds for all points, an i1. */
+static LLVMValueRef begin_run(KernelEmitter *emitter, LLVMValueRef *arrays, int64_t whole) {
+  const VecBuilder *vec = emitter->vec;
+  const RunStrategy *runs = &emitter->loops.runs;
+  KernelPoint *point = &emitter->point;
+  int64_t height = point->known.count;
+  emit_enter_lanes(emitter, runs->dim, &(VectorPart){0, whole, runs->points, 0});
+  for (int i = 0; i < runs->kept_count; i++) {
+    int32_t v = runs->kept[i];
+    vec_store(vec, emitter->kernel->values[v].type, point_value_lanes(point, v), arrays[i], NULL, runs->points);
+  }
+  int32_t guard = emitter->kernel->stages[0].stores[0].predicate;
+  LLVMValueRef holds = LLVMConstAllOnes(LLVMInt1TypeInContext(vec->context));
+  if (guard >= 0) {
+    LLVMValueRef fails = LLVMBuildNot(vec->builder, point_value_lanes(point, guard), "");
+    holds = LLVMBuildNot(vec->builder, vec_any(vec, fails, runs->points), "");
+  }
+  emit_leave_lanes(emitter);
+  point_forget(point, height);
+  return holds;
+}
+
+/* The point |index|, an i64, of the run that begins at |begin|. */
+static void enter_point(KernelEmitter *emitter, LLVMValueRef *arrays, LLVMValueRef begin, LLVMValueRef index) {
+  const VecBuilder *vec = emitter->vec;
+  const RunStrategy *runs = &emitter->loops.runs;
+  emitter->point.dims[runs->dim] = ir_index_add(vec->builder, begin, index);
+  for (int i = 0; i < runs->kept_count; i++) {
+    PrimitiveType type = emitter->kernel->values[runs->kept[i]].type;
+    LLVMTypeRef word = LLVMIntTypeInContext(vec->context, (unsigned)type_storage_bytes(type) * 8);
+    LLVMValueRef place = LLVMBuildInBoundsGEP2(vec->builder, word, arrays[i], &index, 1, "");
+    point_set_value(&emitter->point, runs->kept[i], vec_load(vec, type, place, NULL, 1));
+  }
+}
+
+/* The stores at the current point, where the guard holds. */
+static void emit_guarded_point(KernelEmitter *emitter) {
+  const VecBuilder *vec = emitter->vec;
+  int32_t guard = emitter->kernel->stages[0].stores[0].predicate;
+  if (guard < 0) {
+    emit_stores(emitter, 0);
+    return;
+  }
+  LLVMBasicBlockRef after = ir_if_begin(vec->builder, point_value(&emitter->point, guard));
+  emitter->point.assumed = guard;
+  emit_stores(emitter, 0);
+  emitter->point.assumed = -1;
+  ir_if_end(vec->builder, after);
+}
+
+static void emit_points_in_turn(KernelEmitter *emitter, LLVMValueRef *arrays, LLVMValueRef begin) {
+  const RunStrategy *runs = &emitter->loops.runs;
+  PointLoop loop = point_loop_begin(&emitter->point, emit_constant_range(emitter, 0, runs->points), 1);
+  enter_point(emitter, arrays, begin, loop.index);
+  emit_guarded_point(emitter);
+  point_loop_end(&emitter->point, &loop);
+}
+
+static void emit_whole_run(KernelEmitter *emitter, LLVMValueRef *arrays, LLVMValueRef begin) {
+  const RunStrategy *runs = &emitter->loops.runs;
+  int64_t height = emitter->point.known.count;
+  emitter->point.assumed = emitter->kernel->stages[0].stores[0].predicate;
+  for (int i = 0; i < runs->points; i++) {
+    enter_point(emitter, arrays, begin, emit_index_constant(emitter, i));
+    emit_stores(emitter, 0);
+    point_forget(&emitter->point, height);
+  }
+  emitter->point.assumed = -1;
+}
+
+static void emit_run(KernelEmitter *emitter, LLVMValueRef *arrays, LLVMValueRef begin, LLVMValueRef holds) {
+  const VecBuilder *vec = emitter->vec;
+  if (emitter->kernel->stages[0].stores[0].predicate < 0) {
+    emit_whole_run(emitter, arrays, begin);
+    return;
+  }
+  LLVMBasicBlockRef all = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
+  LLVMBasicBlockRef some = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
+  LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
+  LLVMBuildCondBr(vec->builder, holds, all, some);
+  LLVMPositionBuilderAtEnd(vec->builder, all);
+  emit_whole_run(emitter, arrays, begin);
+  LLVMBuildBr(vec->builder, behind);
+  LLVMPositionBuilderAtEnd(vec->builder, some);
+  emit_points_in_turn(emitter, arrays, begin);
+  LLVMBuildBr(vec->builder, behind);
+  LLVMPositionBuilderAtEnd(vec->builder, behind);
+}
+
+void emit_runs(KernelEmitter *emitter) {
+  const RunStrategy *runs = &emitter->loops.runs;
+  int64_t extent = emitter->kernel->dims[runs->dim].extent, whole = extent / runs->points * runs->points;
+  LLVMValueRef *arrays = kept_arrays(emitter);
+  PointLoop loop = point_loop_begin(&emitter->point, emit_constant_range(emitter, 0, whole), runs->points);
+  emitter->point.dims[runs->dim] = loop.index;
+  LLVMValueRef holds = begin_run(emitter, arrays, whole);
+  emit_run(emitter, arrays, loop.index, holds);
+  point_loop_end(&emitter->point, &loop);
+  if (whole == extent) return;
+  PointLoop rest = point_loop_begin(&emitter->point, emit_constant_range(emitter, whole, extent), 1);
+  emitter->point.dims[runs->dim] = rest.index;
+  emit_guarded_point(emitter);
+  point_loop_end(&emitter->point, &rest);
+}
