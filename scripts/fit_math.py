@@ -10,6 +10,7 @@ power of two.
 """
 
 import pathlib
+import struct
 import sys
 
 from mpmath import mp, mpf, atan, cos, erf, erfc, exp, log, matrix, pi, qr_solve, sin, sqrt, tanh
@@ -40,6 +41,8 @@ def factorial_tail(first, sign=1):
     return value
 
 
+# A step for which the values at the first multiples are nearly floats, as in PIECES.
+TANH_STEP = 2413 / 4096
 ROOT = sqrt(mpf(2))
 QUARTER = (pi / 4) ** 2
 Z_LOG = ((ROOT - 1) / (ROOT + 1)) ** 2
@@ -86,6 +89,7 @@ FITS = [
     ("cos_double", "the same", factorial_tail(4, -1), 0, QUARTER * 1.00001, 6, lambda z: z * z),
     ("atan_middle", "(atan t - t) / t³ in t², |t| <= tan(π/8)", lambda z: series(lambda k: mpf(-1) ** (k + 1) / (2 * k + 3), z), 0, Z_ATAN, 6, lambda z: z),
     ("atan_double", "the same", lambda z: series(lambda k: mpf(-1) ** (k + 1) / (2 * k + 3), z), 0, Z_ATAN, 11, lambda z: z),
+    ("tanh_single", "(tanh t - t) / t³ in t², |t| <= half a step", odd_rest(tanh), 0, (TANH_STEP / 2 + 1e-4) ** 2, 3, lambda z: z),
     ("tanh_double", "(tanh x - x) / x³ in x², |x| <= 0.55", odd_rest(tanh), 0, 0.3026, 11, lambda z: z),
     ("erf_single", "log(erfc -x) / x - 1, -3.95 <= x < 0", lambda x: log(erfc(-x)) / x - 1, -3.95, -1e-6, 9, lambda x: x * erfc(-x) / erf(x)),
     ("erf_near_double", "erf x / x - 1 in x², |x| <= 1", lambda z: erf(sqrt(z)) / sqrt(z) - 1, 0, 1, 12, UNIT),
@@ -94,8 +98,18 @@ FITS = [
 ]
 
 
+# name, comment, function, step, degree, whether it is 0 at 0.  Where a function begins at 0 it is found to so many digits there, too.  The step is
+# one for which the values at the middles of the first pieces are nearly floats.
+PIECES = [
+    ("erf", "erf", erf, 1046 / 4096, 5, True),
+]
+
+
 # name, comment, values by index
-TABLES = [("power", "2^(k/16)", lambda k: mpf(2) ** (mpf(k) / 16))]
+TABLES = [
+    ("power", "2^(k/16)", lambda k: mpf(2) ** (mpf(k) / 16)),
+    ("tanh", "tanh of multiples of 2413/4096, the last as far as that of larger ones: 1", lambda k: tanh(k * mpf(TANH_STEP)) if k < 15 else 1),
+]
 
 
 def fit(function, lower, upper, count, weight):
@@ -120,6 +134,40 @@ def fit(function, lower, upper, count, weight):
     return coefficients, float(mp.log(worst, 2))
 
 
+def single(x):
+    return struct.unpack("f", struct.pack("f", float(x)))[0]
+
+
+def fit_piece(function, lower, upper, middle, degree, first):
+    """Coefficients of powers of x - middle, all floats: each is rounded before those of higher powers are fitted.  The first, when given, is set."""
+    found = [] if first is None else [mpf(first)]
+    total = POINTS * (degree + 1) + 1
+    points = [(lower + upper) / 2 + (upper - lower) / 2 * cos(pi * (2 * i + 1) / (2 * total)) for i in range(total)]
+    while len(found) <= degree:
+        rows, values = [], []
+        for x in points:
+            t, weight = x - middle, 1 / function(x)
+            rows.append([weight * t**k for k in range(len(found), degree + 1)])
+            values.append(weight * (function(x) - sum(c * t**k for k, c in enumerate(found))))
+        solution, _ = qr_solve(matrix(rows), matrix(values))
+        found.append(mpf(single(solution[0])))
+    value = lambda x: sum(c * (x - middle) ** k for k, c in enumerate(found))
+    worst = max(abs(value(x) / function(x) - 1) for x in (lower + (upper - lower) * (2 * i + 1) / 100 for i in range(50)))
+    return [float(c) for c in found], worst
+
+
+def fit_pieces(function, step, degree, is_odd):
+    """For each of 16 pieces the coefficients, and the largest relative error."""
+    pieces, worst = [], mpf(0)
+    for index in range(16):
+        middle, half = index * mpf(step), mpf(step) / 2
+        first = 0.0 if is_odd and index == 0 else None
+        found, error = fit_piece(function, max(middle - half, mpf(10) ** -8), middle + half, middle, degree, first)
+        pieces.append(found)
+        worst = max(worst, error)
+    return pieces, float(mp.log(worst, 2))
+
+
 def main():
     lines = ["/* Made by scripts/fit_math.py, which says what each of them approximates; from the highest power down. */",
              '#include "codegen/vec/math_fits.h"', ""]
@@ -131,6 +179,12 @@ def main():
     for name, comment, value in TABLES:
         terms = ", ".join(float(value(k)).hex() for k in range(16))
         lines += [f"/* {comment} */", f"const MathTable table_{name} = {{{{{terms}}}}};", ""]
+    for name, comment, function, step, degree, is_odd in PIECES:
+        pieces, error = fit_pieces(function, step, degree, is_odd)
+        print(f"{name:18} {degree + 1:3} terms in pieces, error 2^{error:.1f}")
+        rows = ", ".join("{{" + ", ".join(piece[k].hex() for piece in pieces) + "}}" for k in range(degree, -1, -1))
+        lines += [f"/* {comment}: error 2^{error:.1f} with the rounding of the terms */",
+                  f"const MathPieces pieces_{name} = {{{step.hex()}, {degree + 1}, {{{rows}}}}};", ""]
     if "--check" not in sys.argv:
         path = pathlib.Path(__file__).resolve().parent.parent / "codegen/vec/math_fits.c"
         path.write_text("\n".join(lines[:-1]) + "\n")

@@ -78,6 +78,15 @@ MathWhole m_sixteenths_product(const Math *m, LLVMValueRef a, double b);
 /* value·2^(n rounded down), rounded once, where there are tables. */
 LLVMValueRef m_scale_by_floor(const Math *m, LLVMValueRef value, LLVMValueRef n);
 
+/* |x| = index·step + rest with |rest| <= step/2, index in the lowest four bits of integer lanes; where |x| is too large
+ * for that, it counts as 15.49 steps.  step has so few digits that 15 steps are a float.  |rest| is NaN for NaN. */
+typedef struct MathPlace {
+  LLVMValueRef index, rest;
+} MathPlace;
+MathPlace m_place(const Math *m, LLVMValueRef x, double step);
+/* The function of |x|, beyond the last piece what it is at the end, where there are tables.  NaN stays. */
+LLVMValueRef m_pieces(const Math *m, LLVMValueRef x, const MathPieces *pieces);
+
 /* A sum of two floats that do not overlap: about 106 bits of f64. */
 typedef struct MathPair {
   LLVMValueRef high, low;

@@ -1,9 +1,10 @@
 /* The error function. */
 #include "codegen/vec/math_internal.h"
 
-/* 1 - exp(y) as expm1, so that small results keep their digits, y = x + x·Q(x) with x below 0.  From 3.92 on it rounds
- * to 1. */
+/* From 3.92 on it rounds to 1.  Without tables 1 - exp(y) as expm1, so that small results keep their digits, y = x +
+ * x·Q(x) with x below 0. */
 static LLVMValueRef erf_single(const Math *m, LLVMValueRef x) {
+  if (m_has_tables(m)) return m_copysign(m, m_pieces(m, x, &pieces_erf), x);
   LLVMValueRef below = m_at_least(m, m_neg(m, m_abs(m, x)), -3.95);
   LLVMValueRef exponent = m_fma(m, below, m_polynomial(m, below, &fit_erf_single), below);
   return m_copysign(m, math_expm1_moderate(m, exponent), x);

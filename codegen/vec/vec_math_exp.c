@@ -93,8 +93,19 @@ VEC_RULE(vec_math_expm1) {
   return math_expm1(&m, operands[0]);
 }
 
+/* tanh(c + t) = (tanh c + tanh t) / (1 + tanh c · tanh t), tanh c from a table. */
+static LLVMValueRef tanh_by_table(const Math *m, LLVMValueRef x) {
+  MathPlace place = m_place(m, x, TABLE_TANH_STEP);
+  LLVMValueRef at = m_lookup(m, place.index, &table_tanh), square = m_mul(m, place.rest, place.rest);
+  LLVMValueRef cube = m_mul(m, square, place.rest);
+  LLVMValueRef beyond = m_fma(m, cube, m_polynomial(m, square, &fit_tanh_single), place.rest);
+  LLVMValueRef quotient = m_div(m, m_add(m, at, beyond), m_fma(m, at, beyond, m_const(m, 1)));
+  return m_copysign(m, quotient, x);
+}
+
 /* t/(t + 2) with t = expm1(2|x|).  From 9.02 on it rounds to 1. */
 static LLVMValueRef tanh_single(const Math *m, LLVMValueRef x) {
+  if (m_has_tables(m)) return tanh_by_table(m, x);
   LLVMValueRef size = m_at_most(m, m_abs(m, x), 10), t = math_expm1_moderate(m, m_add(m, size, size));
   return m_copysign(m, m_div(m, t, m_add(m, t, m_const(m, 2))), x);
 }

@@ -41,7 +41,7 @@ static const MathCase cases[] = {
     {HLO_CBRT, cbrt, cbrtl, 0.52, 0.52},
     {HLO_COSH, cosh, coshl, 0.52, 2.5},
     {HLO_COSINE, cos, cosl, 1.6, 1},
-    {HLO_ERF, erf, erfl, 2, 1.2},
+    {HLO_ERF, erf, erfl, 2.15, 1.2},
     {HLO_EXPONENTIAL, exp, expl, 1.1, 1},
     {HLO_EXPONENTIAL_MINUS_ONE, expm1, expm1l, 1.7, 2},
     {HLO_LOG, log, logl, 0.9, 0.8},
@@ -52,7 +52,7 @@ static const MathCase cases[] = {
     {HLO_SINH, sinh, sinhl, 0.52, 2.5},
     {HLO_SQRT, sqrt, sqrtl, 0.5, 0.5},
     {HLO_TAN, tan, tanl, 0.52, 2.2},
-    {HLO_TANH, tanh, tanhl, 2.5, 1.5},
+    {HLO_TANH, tanh, tanhl, 2.85, 1.5},
 };
 
 enum { CASE_COUNT = sizeof cases / sizeof *cases, BLOCK = 4096 };
