@@ -84,7 +84,8 @@ static TileRows tile_rows(ContractionEmitter *emitter, const BlockPosition *posi
   return rows;
 }
 
-/* The tile's share of the rows that will be packed next. */
+/* The tile's share of the rows that will be packed next.  Asked for are lines that the last bytes of these rows are in,
+ * line by line: where rows begin inside of a line, the panel before had that one. */
 static void ask_for_share(ContractionEmitter *emitter, const BlockPosition *position, LLVMValueRef tile_index) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
@@ -97,7 +98,7 @@ static void ask_for_share(ContractionEmitter *emitter, const BlockPosition *posi
   LLVMValueRef row = block_element(vec, blocking->type, position->ahead,
                                    ir_index_multiply(vec->builder, rows.index, blocking->rhs_stride));
   for (int64_t column = 0; column < blocking->panel_width; column += per_line)
-    vec_prefetch(vec, block_element(vec, blocking->type, row, block_int(vec, column)));
+    vec_prefetch(vec, block_element(vec, blocking->type, row, block_int(vec, column + per_line - 1)));
   point_loop_end(&emitter->point, &rows);
   contraction_loops_end(emitter, &loops);
 }
@@ -292,11 +293,13 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
     call.ahead = position->ahead;
     call.ahead_stride = blocking->rhs_stride;
   } else if (blocking->rhs_ahead && !blocking->ahead_in_turn) {
-    /* every tile asks for one line of each row, in turn */
+    /* every tile asks for one line of each row, in turn, by its last byte as in ask_for_share */
     int64_t per_line = LINE_BYTES / type_storage_bytes(blocking->type), lines = blocking->panel_width / per_line;
     LLVMValueRef line =
         lines > 1 ? LLVMBuildURem(vec->builder, tile_index, block_int(vec, lines), "") : block_int(vec, 0);
-    call.ahead = block_element(vec, blocking->type, position->ahead, ir_index_multiply(vec->builder, line, per_line));
+    LLVMValueRef in_row = ir_index_multiply(vec->builder, line, per_line);
+    LLVMValueRef last = ir_index_add(vec->builder, in_row, block_int(vec, per_line - 1));
+    call.ahead = block_element(vec, blocking->type, position->ahead, last);
     call.ahead_stride = blocking->rhs_stride;
   }
   if (blocking->ahead_in_turn) ask_for_share(emitter, position, tile_index);

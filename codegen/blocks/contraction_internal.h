@@ -22,6 +22,7 @@ typedef enum ContractionRole { ROLE_BATCH, ROLE_ROWS, ROLE_COLUMNS, ROLE_COUNT }
 
 #define MOST_KEPT 8
 #define LINE_BYTES 64 /* of a cache */
+#define FIRST_CACHE_SETS 64
 #define MOST_COMMON_GUARDS 4
 #define MOST_CUTS 3
 #define MOST_PANEL_VECTORS 4
@@ -175,6 +176,9 @@ bool contraction_choose_skinny(const Kernel *kernel, const VecTarget *target, Co
 /* Elements from row to row of a plain lhs whose rows, contiguous along the depth, lie as they would be packed, only
  * further apart; 0 for others. */
 int64_t contraction_lhs_stride(const Kernel *kernel, const ContractionBlocking *blocking);
+/* How much of a cache of |sets| the bytes of rows take, |width| of each and |stride| apart, both at least 1: rows that
+ * come to few sets leave the others alone (contraction_cache.c). */
+double contraction_cache_bytes(int64_t sets, int64_t rows, int64_t stride, int64_t width);
 /* Whether |rows| so far apart push each other out of the first-level cache, so that they are packed. */
 bool contraction_rows_meet(int rows, int64_t stride_bytes);
 

@@ -8,7 +8,6 @@
  * cache the sets, and how many lines of a panel one of them may hold. */
 #define SMALL_PANEL_BYTES (24 << 10)
 #define STREAMED_BYTES (1 << 20)
-#define CACHE_SETS 64
 #define PANEL_WAYS 4
 /* Operations of a factor that square blocks may repeat in code for each of their vectors. */
 #define SQUARE_OPERATIONS 3
@@ -322,9 +321,8 @@ static bool is_small_rhs(const Kernel *kernel, const ContractionBlocking *blocki
   if (blocking->group > 1 || stride <= 0) return false;
   int64_t row_lines = ceil_div(blocking->panel_width * bytes, LINE_BYTES) + (stride % LINE_BYTES != 0);
   if ((double)blocking->depth.size * (double)row_lines * LINE_BYTES > SMALL_PANEL_BYTES) return false;
-  int64_t apart = 1; /* rows begin in every such set */
-  while (apart < CACHE_SETS && stride % (2 * apart * LINE_BYTES) == 0) apart *= 2;
-  return ceil_div(blocking->depth.size, CACHE_SETS / apart) * ceil_div(row_lines, apart) <= PANEL_WAYS;
+  double taken = contraction_cache_bytes(FIRST_CACHE_SETS, blocking->depth.size, stride, row_lines * LINE_BYTES);
+  return taken <= PANEL_WAYS * FIRST_CACHE_SETS * LINE_BYTES;
 }
 
 /* One tile of rows reads every element of the rhs once: where the rhs lies as the panels want it, packing would only be

@@ -14,13 +14,8 @@
 #define MULTIPLIED_DEPTH 8
 #define CACHED_RHS_BYTES (256 << 10)
 #define STREAM_AHEAD_BYTES 1024 /* of each row that is streamed */
-/* Of a first-level cache as processors have it, at the least: addresses so far apart share a set, of so many places;
- * half of them are for others. */
-#define CACHE_SETS_BYTES 4096
-#define CACHE_WAYS 4
 #define FIRST_CACHE_BYTES (28 << 10)
 #define SECOND_CACHE_BYTES (400 << 10)
-#define FIRST_CACHE_SETS 64
 #define SECOND_CACHE_SETS 1024
 #define FAR_BYTES (1 << 20) /* what lies further away than these caches, mostly */
 #define TILES_IN_TURN 16    /* tiles among which the rows of a panel are few each */
@@ -90,12 +85,6 @@ static int64_t multiplied_depth(const ContractionBlocking *blocking) {
 
 static bool streams(const ContractionBlocking *blocking) {
   return blocking->rhs_in_place && blocking->tile_count == 1 && rhs_bytes(blocking) > CACHED_RHS_BYTES;
-}
-
-bool contraction_rows_meet(int rows, int64_t stride_bytes) {
-  int64_t apart = CACHE_SETS_BYTES;
-  while (stride_bytes % apart != 0) apart /= 2;
-  return rows * apart > CACHE_WAYS * CACHE_SETS_BYTES;
 }
 
 /* Of few sizes, so that micro-kernels are shared.  A vector's elements beyond the depth take what is written beyond the
@@ -272,20 +261,13 @@ static double edge_share(const ContractionBlocking *blocking) {
   return 1 - rows * columns / ((double)blocking->tile_count * (double)blocking->panel_count);
 }
 
-/* How many times the bytes of rows take in a cache of |sets|, |width| bytes of each and |stride| apart: those that
- * begin in few sets leave the others alone. */
-static double cache_share(int64_t sets, int64_t stride, int64_t width) {
-  int64_t apart = 1;
-  while (apart < sets && stride % (2 * apart * LINE_BYTES) == 0) apart *= 2;
-  double lines = (double)width / LINE_BYTES;
-  return (double)apart > lines ? (double)apart / lines : 1;
-}
-
 /* Of a line of sums in the result, loaded and stored, where |kept| bytes of them are between two times. */
 static double result_line_cost(const ContractionBlocking *blocking, double kept) {
   int64_t bytes = type_storage_bytes(blocking->type);
-  double taken = kept * cache_share(SECOND_CACHE_SETS, blocking->sum_stride * bytes,
-                                    blocking->panels_per_chunk * blocking->panel_width * bytes);
+  int64_t rows = blocking->tiles_per_block * blocking->tile_rows;
+  double taken = kept > 0 ? contraction_cache_bytes(SECOND_CACHE_SETS, rows, blocking->sum_stride * bytes,
+                                                    blocking->panels_per_chunk * blocking->panel_width * bytes)
+                          : 0;
   if (taken > SECOND_CACHE_BYTES) return result_line_far;
   if (contraction_rows_meet(blocking->tile_rows, blocking->sum_stride * bytes)) return result_line_of_set;
   return taken <= FIRST_CACHE_BYTES ? 0 : result_line_of_second;
@@ -295,7 +277,7 @@ static double result_line_cost(const ContractionBlocking *blocking, double kept)
 static double row_in_place_cost(const ContractionBlocking *blocking, double others) {
   int64_t bytes = type_storage_bytes(blocking->type), stride = blocking->rhs_stride * bytes;
   int64_t width = blocking->panel_width * bytes;
-  double taken = (double)(blocking->block_depth * width) * cache_share(FIRST_CACHE_SETS, stride, width);
+  double taken = contraction_cache_bytes(FIRST_CACHE_SETS, blocking->block_depth, stride, width);
   double pages = (double)stride / PAGE_BYTES, lines = (double)width / LINE_BYTES, total = 0;
   if (taken + others > FIRST_CACHE_BYTES) total += lines * line_in_place;
   if (pages * (double)blocking->block_depth > NEAR_PAGES) total += pages * near_page;
@@ -465,8 +447,7 @@ static void try_in_place(SizeSearch *search, const ContractionBlocking *packed) 
   int64_t bytes = type_storage_bytes(blocking.type), stride = blocking.rhs_stride * bytes;
   int64_t width = blocking.panel_width * bytes;
   if (!blocking.rhs_may_stay || stride <= 0 || stride >= PAGE_BYTES) return;
-  if ((double)(blocking.block_depth * width) * cache_share(SECOND_CACHE_SETS, stride, width) > SECOND_CACHE_BYTES)
-    return;
+  if (contraction_cache_bytes(SECOND_CACHE_SETS, blocking.block_depth, stride, width) > SECOND_CACHE_BYTES) return;
   blocking.rhs_in_place = true;
   try_blocks(search, &blocking);
 }
