@@ -6,8 +6,9 @@
 #include "base/checked_math.h"
 #include "base/packing/packing_internal.h"
 
-/* Every choice of regions is tried up to so many; some of those left may need a search, and share the work. */
-enum { MOST_CHOICES = 4096, SHARES = 8, MOST_PINNED_PAIRS = 1 << 24 };
+/* Every choice of regions is tried up to so many, and as the work allows that they take at least; some of those left
+ * may need a search, and share the work. */
+enum { MOST_CHOICES = 4096, CHOICE_STEPS = 1024, SHARES = 8, MOST_PINNED_PAIRS = 1 << 24 };
 
 static int64_t region_base(const Solver *solver, int32_t region) {
   return solver->problem->region_count == 0 ? 0 : solver->problem->regions[region].base;
@@ -82,7 +83,8 @@ static int compare_held(const void *left, const void *right) {
   return a->region < b->region ? -1 : 1;
 }
 
-static Held held_in(const Solver *solver, int32_t t, int32_t region) {
+/* Of what is not |seen| (NULL: of all). */
+static Held held_in(const Solver *solver, int32_t t, int32_t region, const bool *seen) {
   const Instance *instance = solver->instance;
   int64_t capacity = solver->problem->regions[region].capacity, pinned = 0;
   Sums sums = {.count = 1};                  /* none of them: 0 */
@@ -90,6 +92,7 @@ static Held held_in(const Solver *solver, int32_t t, int32_t region) {
     for (int32_t i = 0; i < instance->item_count; i++) {
       const Item *item = &instance->items[i];
       if (!may_be_in(item, region) || (item->pin >= 0) != (pass == 0)) continue;
+      if (seen != NULL && seen[i] && item->pin < 0) continue;
       int64_t size = alive_bytes(item, t);
       if (pass == 0)
         pinned += size;
@@ -114,17 +117,19 @@ static int64_t new_bytes(const Solver *solver, int32_t t, int32_t region, bool *
 }
 
 /* The most that the regions but 0 can hold of what is alive in section |t|: any of them together hold no more than each
- * can, nor more than may lie in any of them.  Those with the least choice first, which mostly may hold what the next
+ * can, nor more than may lie in any of them; one more holds no more than it can of what may lie in none of the others,
+ * beside all that may.  Those with the least choice first, which mostly may hold what the next
  * ones may as well. */
 static int64_t most_held(const Solver *solver, int32_t t) {
   int64_t count = solver->problem->region_count, most = 0, all = 0;
   Held held[PACKING_MOST_REGIONS];
   bool *seen = ARENA_NEW_ARRAY(solver->arena, bool, solver->instance->item_count + 1);
-  for (int32_t r = 1; r < count; r++) held[r - 1] = held_in(solver, t, r);
+  for (int32_t r = 1; r < count; r++) held[r - 1] = held_in(solver, t, r, NULL);
   if (count > 2) qsort(held, (size_t)count - 1, sizeof(Held), compare_held);
   for (int64_t k = 0; k < count - 1; k++) {
+    int64_t beside = k == 0 ? INT64_MAX : all + held_in(solver, t, held[k].region, seen).most;
     all += new_bytes(solver, t, held[k].region, seen);
-    most = min_i64(most + held[k].most, all);
+    most = min_i64(min_i64(most + held[k].most, beside), all);
   }
   return most;
 }
@@ -138,7 +143,7 @@ static int64_t held_bound(const Solver *solver, const int64_t *all, int64_t boun
   int64_t steps = MOST_BOUND_STEPS;
   for (int32_t m = 0; m < instance->section_count && moments[m].all > bound && steps > 0; m++) {
     bound = max_i64(bound, moments[m].all - most_held(solver, moments[m].section));
-    steps -= 3 * instance->item_count * solver->problem->region_count;
+    steps -= 4 * instance->item_count * solver->problem->region_count;
   }
   return bound;
 }
@@ -365,6 +370,8 @@ static int compare_guest(const void *left, const void *right, void *context) {
 typedef enum GuestChoice {
   GUESTS_IN_ORDER,  /* the first one */
   GUESTS_IN_RAREST, /* the one that the fewest may lie in */
+  GUESTS_RELIEVED,  /* as in the best layout so far, changed where region 0 is fullest */
+  GUESTS_AT_PEAKS,  /* only what may not lie in region 0, and more where that is fullest */
   GUESTS_THAT_MUST, /* the first one, and only what may not lie in region 0 */
   GUEST_CHOICES
 } GuestChoice;
@@ -390,12 +397,12 @@ static void order_regions(const Solver *solver, GuestChoice choice, int32_t *out
 
 /* Sends to the other regions what fits there as it comes; what does not stays in region 0 if it may, in its first
  * region otherwise. */
-static void choose_guests(Solver *solver, GuestChoice choice, int32_t *regions) {
+static void send_guests(Solver *solver, GuestChoice choice, int32_t *regions, int64_t *offsets) {
   const Instance *instance = solver->instance;
   int32_t region_count = (int32_t)solver->problem->region_count, count = instance->item_count;
   Arena *scratch = arena_create();
   Guests guests = {solver, ARENA_NEW_ARRAY(scratch, int32_t *, region_count + 1),
-                   ARENA_NEW_ARRAY(scratch, int32_t, region_count + 1), ARENA_NEW_ARRAY(scratch, int64_t, count + 1)};
+                   ARENA_NEW_ARRAY(scratch, int32_t, region_count + 1), offsets};
   int32_t *order = ARENA_NEW_ARRAY(scratch, int32_t, count + 1);
   for (int32_t r = 0; r < region_count; r++) guests.in_region[r] = ARENA_NEW_ARRAY(scratch, int32_t, count + 1);
   for (int32_t i = 0; i < count; i++) order[i] = i;
@@ -406,7 +413,7 @@ static void choose_guests(Solver *solver, GuestChoice choice, int32_t *regions) 
     int32_t i = order[k];
     const Item *item = &instance->items[i];
     regions[i] = __builtin_ctzll(item->regions);
-    if (choice == GUESTS_THAT_MUST && may_be_in(item, 0)) continue;
+    if (choice >= GUESTS_AT_PEAKS && may_be_in(item, 0)) continue;
     for (int32_t n = 0; n < region_count - 1; n++) {
       int32_t r = tried[n];
       if (!may_be_in(item, r)) continue;
@@ -418,6 +425,21 @@ static void choose_guests(Solver *solver, GuestChoice choice, int32_t *regions) 
       break;
     }
   }
+  arena_destroy(scratch);
+}
+
+/* Regions for all items, by |choice|. */
+static void choose_guests(Solver *solver, GuestChoice choice, const Layout *best, int32_t *regions) {
+  Arena *scratch = arena_create();
+  int32_t count = solver->instance->item_count;
+  int64_t *offsets = ARENA_NEW_ARRAY(scratch, int64_t, count + 1);
+  if (choice == GUESTS_RELIEVED && best->height < INT64_MAX) {
+    memcpy(regions, best->regions, (size_t)count * sizeof *regions);
+    memcpy(offsets, best->offsets, (size_t)count * sizeof *offsets);
+  } else {
+    send_guests(solver, choice, regions, offsets);
+  }
+  if (choice == GUESTS_RELIEVED || choice == GUESTS_AT_PEAKS) relieve_fullest(solver, best->bound, regions, offsets);
   arena_destroy(scratch);
 }
 
@@ -468,9 +490,9 @@ Status solve_layout(Solver *solver, Layout *out_layout) {
     is_proved = false; /* |bound| says it */
   } else {
     int64_t choices = choice_count(instance);
-    bool is_few = choices <= MOST_CHOICES;
+    bool is_few = choices <= min_i64(MOST_CHOICES, solver->work.left / CHOICE_STEPS);
     for (int c = 0; c < GUEST_CHOICES && best.height > best.bound; c++) {
-      choose_guests(solver, (GuestChoice)c, regions);
+      choose_guests(solver, (GuestChoice)c, &best, regions);
       (void)try_share(solver, regions, is_few ? choices : SHARES * (GUEST_CHOICES - 1 - c), &best);
     }
     is_proved = is_few && try_all_regions(solver, regions, 0, &choices, &best);

@@ -28,6 +28,11 @@ typedef struct Solver {
 SearchResult solve_region(Solver *solver, const int32_t *regions, int32_t region, int64_t *offsets, int64_t *out_height,
                           int64_t *out_bound);
 
+/* Moves items from region 0 to others as long as its fullest sections have more than |goal| bytes: those alive there,
+ * in place of guests of sections that are less full.  |regions| and |offsets| are a placement before and after, but for
+ * the offsets in region 0. */
+void relieve_fullest(Solver *solver, int64_t goal, int32_t *regions, int64_t *offsets);
+
 /* Chooses regions and places everything.  STATUS_EXHAUSTED with a diagnostic when items that may not be in region 0
  * found no place. */
 MUST_USE Status solve_layout(Solver *solver, Layout *out_layout);

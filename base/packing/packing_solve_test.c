@@ -434,6 +434,37 @@ static void solve_guests_leave_room_for_others(void **state) {
   assert_int_equal(solution.height, 0);
 }
 
+/* A region of 7 is full with 4 and three of the ones; the 5, which is there longest, may be the guest at no time.  So
+ * many others that not every choice is tried. */
+static void solve_guests_fill_regions_where_most_is_alive(void **state) {
+  enum { ONES = 8, OTHERS = 13, COUNT = ONES + 3 + OTHERS };
+  Fixture *fixture = *state;
+  PackingRegion regions[] = {{.capacity = INT64_MAX}, {.capacity = 7}};
+  PackingBuffer buffers[COUNT] = {{0, 0, 30, 5, 1, .group = -1, .regions = 3},
+                                  {1, 20, 40, 4, 1, .group = -1, .regions = 3},
+                                  {2, 25, 28, 16, 1, .group = -1}};
+  for (int i = 0; i < ONES; i++) buffers[3 + i] = (PackingBuffer){3 + i, i, 50, 1, 1, .group = -1, .regions = 3};
+  for (int i = 3 + ONES; i < COUNT; i++) buffers[i] = (PackingBuffer){i, 100, 101, 1, 1, .group = -1, .regions = 3};
+  PackingProblem problem = {.buffers = buffers, .count = COUNT, .regions = regions, .region_count = 2};
+  PackingSolution solution;
+  DiagSink diag;
+  diag_sink_init(&diag, fixture->arena);
+  assert_int_equal(packing_solve(fixture->arena, &problem, &diag, &solution), STATUS_OK);
+  assert_int_equal(solution.height, 5 + 4 + 16 + ONES - 7);
+  assert_true(solution.is_optimal);
+}
+
+/* Of 1, 2 and 5 bytes a region of 4 holds 3; one of 1 holds the same 1, not another. */
+static void solve_bound_counts_what_is_left_of_guests(void **state) {
+  enum { COUNT = 3 };
+  PackingRegion regions[] = {{.capacity = INT64_MAX}, {.capacity = 1}, {.capacity = 4}};
+  PackingBuffer buffers[COUNT] = {{0, 0, 2, 1, 1, .group = -1, .regions = 7},
+                                  {1, 0, 2, 2, 1, .group = -1, .regions = 5},
+                                  {2, 0, 2, 5, 1, .group = -1, .regions = 5}};
+  PackingProblem problem = {.buffers = buffers, .count = COUNT, .regions = regions, .region_count = 3};
+  assert_int_equal(solve_in_one_step(*state, problem).lower_bound, 5);
+}
+
 static void verify_mutants_agrees_with_definition(void **state) {
   Fixture *fixture = *state;
   Arena *arena = arena_create();
@@ -487,6 +518,8 @@ int main(void) {
       TEST(solve_sizes_near_the_limit_as_small_ones),
       TEST(solve_bound_counts_each_guest_once),
       TEST(solve_guests_leave_room_for_others),
+      TEST(solve_guests_fill_regions_where_most_is_alive),
+      TEST(solve_bound_counts_what_is_left_of_guests),
   };
   return cmocka_run_group_tests_name("packing_solve", tests, NULL, NULL);
 }

@@ -310,7 +310,7 @@ static int refuse_every_shortened_range(Fixture *fixture) {
 
 #define REVERSE(to, from) "  " to " = f32[64] reverse(" from "), dimensions={0}\n"
 
-/* Values of many ages, some across a loop whose body has its own. */
+/* Values of many ages, some across a loop whose body has its own; none fits the result. */
 #define MANY_TEXT \
   "HloModule m\n"                                                                                                      \
   "condition {\n  s = (s32[], f32[64]) parameter(0)\n  ci = s32[] get-tuple-element(s), index=0\n  n = s32[] "         \
@@ -325,7 +325,8 @@ static int refuse_every_shortened_range(Fixture *fixture) {
   "  loop = (s32[], f32[64]) while(init), condition=condition, body=body\n  g = f32[64] get-tuple-element(loop), "     \
   "index=1\n" REVERSE("h", "g") REVERSE("k", "h")                                                                      \
   "  l = f32[64] add(k, d)\n  m = f32[64] add(h, c)\n" REVERSE("o", "l") "  r0 = f32[64] add(o, m)\n"                  \
-  REVERSE("v", "r0") "  ROOT r = f32[64] subtract(v, b)\n}\n"
+  REVERSE("v", "r0")                                                                                                   \
+  "  s = f32[64] subtract(v, b)\n  ROOT r = f32[8] slice(s), slice={[0:8]}\n}\n"
 
 static const char *const mutated[] = {CHAIN_TEXT, LOOP_TEXT, MANY_TEXT};
 

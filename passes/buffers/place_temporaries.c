@@ -19,7 +19,7 @@ static bool is_temporary(const Assigner *assigner, const HloBuffer *buffer) {
 
 /* Smaller temporaries and smaller memory of the caller are not worth the search, nor are so many temporaries times
  * pieces of the caller's memory. */
-enum { SMALLEST_GUEST = 1024, MOST_PAIRS = 1 << 22 };
+enum { SMALLEST_GUEST = 4, MOST_PAIRS = 1 << 22 };
 
 /* Temporaries below that many bytes lie at multiples of 64 where that takes no more memory; larger ones always. */
 enum { MOST_RELAXED = 1024 };

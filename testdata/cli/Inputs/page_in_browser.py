@@ -41,7 +41,7 @@ def show_memory(chromium):
     page = open_page(chromium, "memory.html")
     page.screenshot(FOLDER / "memory.light.png")
     check("title", page.evaluate("document.title"), "memory of picture")
-    check("tiles", page.evaluate("text('tiles')").split("\n"), has("workspace", "768 B", "results", "512 B", "arguments", "1.75 KiB", "reached"))
+    check("tiles", page.evaluate("text('tiles')").split("\n"), has("workspace", "768 B", "results", "320 B", "arguments", "1.38 KiB", "reached"))
     check("the curve is told", page.evaluate("memoryView.chart.model.tracks[0].note"),
           "peak 768 B at position 6, b; lower bound 768 B, reached")
     check("the curve", page.evaluate("memoryView.chart.model.tracks[0].curve"), [[5, 512], [6, 768], [7, 256], [8, 0]])
