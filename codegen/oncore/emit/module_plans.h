@@ -35,7 +35,7 @@ typedef struct ModulePlan {
   double runs;            /* of all of them in one run of the module (hlo_execution_counts) */
   bool is_resident;       /* something is in the Buffer before or after it: it works in a space shared with others */
   bool is_move;           /* of no Kernel: a LoopMove's */
-  int64_t base;           /* RESIDENT: bytes of the Buffer below its own tiles (PlanInterface) */
+  int64_t base, limit;    /* RESIDENT: its own tiles lie between these bytes of the Buffer (PlanInterface) */
 } ModulePlan;
 
 /* What is moved around a loop because it is resident in its body. */

@@ -91,7 +91,8 @@ static const Plan *plan_within(void *self, const KernelUse *use, int64_t room) {
 static StringView interface_text(const PlanKeeper *keeper, const KernelUse *use, const PlanInterface *interface) {
   StringBuilder text;
   sb_init(&text, keeper->arena);
-  sb_printf(&text, "%d in %" PRId64 " of %" PRId64, use->identity, interface->base, interface->room);
+  sb_printf(&text, "%d in %" PRId64 " to %" PRId64 " of %" PRId64, use->identity, interface->base, interface->limit,
+            interface->room);
   for (int32_t r = 0; r < interface->count; r++) {
     const PlanResident *resident = &interface->residents[r];
     sb_printf(&text, "; %d at %" PRId64 "%s%s", resident->buffer, resident->begin, resident->is_there ? " there" : "",
@@ -171,7 +172,8 @@ static double plain_cycles(PlanKeeper *keeper, const KernelUse *use) {
 static double cycles_of(void *self, const KernelUse *use, const PlanInterface *interface) {
   PlanKeeper *keeper = self;
   if (plan_to_change(keeper, use) == NULL) return INFINITY;
-  if (interface->base == 0 && interface->room == 0) return plain_cycles(keeper, use);
+  bool has_all = interface->limit == 0 || interface->limit == machine_buffer_usable(keeper->machine);
+  if (interface->base == 0 && has_all && interface->room == 0) return plain_cycles(keeper, use);
   const KeptPlan *kept = kept_plan(keeper, use, interface);
   return kept->plan != NULL ? kept->verdict.simulation.cycles : INFINITY;
 }
@@ -196,7 +198,9 @@ static int32_t number_under(PlanKeeper *keeper, const KernelUse *use, const Plan
   KeptPlan *kept = kept_plan(keeper, use, interface);
   if (kept->number < 0) {
     const Plan *plan = plan_with_name(keeper, kept->plan, name);
-    ModulePlan made = {.plan = plan, .verdict = kept->verdict, .is_resident = true, .base = interface->base};
+    ModulePlan made = {.plan = plan, .verdict = kept->verdict, .is_resident = true};
+    made.base = interface->base;
+    made.limit = interface->limit;
     kept->number = add_plan(keeper, made);
   }
   return kept->number;
@@ -308,7 +312,8 @@ Status module_plans_keep(Arena *arena, const HloModule *module, const BufferAssi
 static bool stands_for(const Plan *plan, const ModulePlan *own) {
   int64_t begin, end;
   plan_own_bytes(plan, &begin, &end);
-  return plan_same_residents(plan, own->plan) && (end == 0 || begin >= own->base);
+  return plan_same_residents(plan, own->plan) &&
+         (end == 0 || (begin >= own->base && (own->limit == 0 || end <= own->limit)));
 }
 
 Status module_plans_take_written(ModulePlans *plans, const WrittenPlans *written, DiagSink *diag) {

@@ -194,7 +194,8 @@ static bool place_tensors(Keeper *keeper) {
     keeper->new_tensor[t] = (int32_t)keeper->tensors.count;
     array_push(&keeper->tensors, keeper->arena, tensor);
   }
-  return at <= align_up(old->buffer_bytes, old->alignment) && keeper->interface->base <= old->buffer_bytes;
+  int64_t limit = keeper->interface->limit > 0 ? keeper->interface->limit : old->buffer_bytes;
+  return at <= align_up(limit, old->alignment) && keeper->interface->base <= limit;
 }
 
 /* --- commands --- */

@@ -16,8 +16,9 @@ typedef struct PlanResident {
 
 /* Where a Kernel stands in a run: what is resident around it. */
 typedef struct PlanInterface {
-  int64_t base; /* bytes of the Buffer that are taken, residents of this Kernel and of others, or tiles of the one
-                   before it; its own come after them */
+  int64_t base;  /* bytes of the Buffer that are taken, residents of this Kernel and of others, or tiles of the one
+                    before it; its own come after them */
+  int64_t limit; /* where its own end at the latest; 0: with the Buffer */
   int32_t count;
   const PlanResident *residents; /* by rising number of their buffers */
   int64_t room;                  /* bytes of the Buffer that the plan below it is made for; 0: all of it */

@@ -13,8 +13,7 @@
  * so many parts of the Kernels' cycles. */
 enum { ROOM_STEPS = 8, LEAST_SHARE = 1000 };
 
-/* Less than that is no reason to take such plans: Kernels with less room overlap less. */
-static const double FASTER = 0.98;
+typedef ARRAY(RunCandidate *) CandidateArray;
 
 typedef struct Chooser {
   Arena *arena;
@@ -29,7 +28,7 @@ typedef struct Chooser {
   RunCandidates candidates;         /* of those */
   const RunCandidate **resident_of; /* by touch: what is taken that its bytes are, NULL: nothing */
   int64_t *taken;                   /* by event: bytes of what is taken */
-  int64_t *bases;                   /* by event: where places of what is taken end */
+  int64_t *bases, *limits;          /* by event: the most room between places of what is taken */
   int64_t *tiles;                   /* by event: where the Kernel's own tiles begin, there or further up */
   int64_t *rooms;                   /* by event: bytes that the Kernel's plan is made for; 0: all of the Buffer */
   double estimate;                  /* cycles of all its Kernels in a run of the module, about */
@@ -99,25 +98,15 @@ static void set_taken(Chooser *chooser, RunCandidate *candidate, bool is_taken) 
   }
 }
 
-/* Whether none of its bytes are resident meanwhile. */
-static bool is_free(const Chooser *chooser, const RunCandidate *candidate) {
-  int32_t slice = candidate->bytes.slice;
-  for (int32_t c = chooser->candidates.begins[slice]; c < chooser->candidates.begins[slice + 1]; c++) {
-    const RunCandidate *other = candidate_at(chooser, c);
-    if (other->is_taken && other->first <= candidate->last && candidate->first <= other->last) return false;
-  }
-  return true;
-}
-
 /* Whether |event| is a Kernel whose plan is not to be changed. */
 static bool is_fixed(const Chooser *chooser, int32_t event) {
   const KernelUse *use = chooser->touches.events.data[event].use;
   return use != NULL && chooser->model->plan(chooser->model->self, use) == NULL;
 }
 
-/* What |event|'s Kernel finds and leaves, with its own tiles from |base| on. */
-static PlanInterface interface_at(const Chooser *chooser, int32_t event, int64_t base) {
-  PlanInterface interface = {.base = base, .room = chooser->rooms[event]};
+/* What |event|'s Kernel finds and leaves, with its own tiles from |base| to at most |limit|. */
+static PlanInterface interface_at(const Chooser *chooser, int32_t event, int64_t base, int64_t limit) {
+  PlanInterface interface = {.base = base, .limit = limit, .room = chooser->rooms[event]};
   int32_t begin = chooser->touches.begins[event], end = chooser->touches.begins[event + 1];
   PlanResident *residents = ARENA_NEW_ARRAY(chooser->arena, PlanResident, end - begin + 1);
   const RunEvent *of = &chooser->touches.events.data[event];
@@ -159,7 +148,7 @@ static double trial_cycles(const Chooser *chooser, const RunCandidate *candidate
       other->begin = end;
       end += aligned_bytes(chooser, other);
     }
-    PlanInterface interface = interface_at(chooser, e, end);
+    PlanInterface interface = interface_at(chooser, e, end, machine_buffer_usable(chooser->machine));
     cycles += cycles_under(chooser, e, &interface) * times_at(chooser, e);
   }
   return cycles;
@@ -171,11 +160,9 @@ static bool may_all_stay(const Chooser *chooser, int32_t event, const Plan *plan
   return true;
 }
 
-/* A plan for |event| whose tiles have room beside |taken| bytes: its own, or one that is made for about what is left.
- */
-static bool find_room(Chooser *chooser, int32_t event, int64_t taken) {
-  int64_t usable = machine_buffer_usable(chooser->machine), before = chooser->rooms[event];
-  int64_t step = usable / ROOM_STEPS, left = usable - taken;
+/* A plan for |event| whose tiles have room in |left| bytes: its own, or one that is made for about so many. */
+static bool find_room(Chooser *chooser, int32_t event, int64_t left) {
+  int64_t before = chooser->rooms[event], step = machine_buffer_usable(chooser->machine) / ROOM_STEPS;
   chooser->rooms[event] = 0;
   if (own_bytes(chooser, event) <= left) return true;
   chooser->rooms[event] = step > 0 && left > 0 ? left / step * step : 0;
@@ -185,77 +172,172 @@ static bool find_room(Chooser *chooser, int32_t event, int64_t taken) {
   return false;
 }
 
-/* Takes |candidate| if it has room.  Other plans, which are taken then, may make some where that is worth their making,
- * and Kernels are faster so. */
-static void take_where_room(Chooser *chooser, RunCandidate *candidate) {
+/* Whether taken |other| is of the bytes of |candidate| and there at one of its Kernels. */
+static bool overlaps(const RunCandidate *candidate, const RunCandidate *other) {
+  return other->is_taken && other->first <= candidate->last && candidate->first <= other->last;
+}
+
+/* Takes |candidate|, with the |parts| of it that are taken already given up for it, or the other way around. */
+static void exchange(Chooser *chooser, RunCandidate *candidate, const CandidateArray *parts, bool takes) {
+  if (!takes) set_taken(chooser, candidate, false);
+  for (int64_t i = 0; i < parts->count; i++) set_taken(chooser, parts->data[i], !takes);
+  if (takes) set_taken(chooser, candidate, true);
+}
+
+/* Takes |candidate|, of which |parts| may be taken already, if it has room; false if not.  Other plans, which are taken
+ * then, may make some where that is worth their making, and Kernels are not slower so: what is loaded less often leaves
+ * memory to others. */
+static bool take_where_room(Chooser *chooser, RunCandidate *candidate, const CandidateArray *parts) {
   int64_t usable = machine_buffer_usable(chooser->machine), events = candidate->last - candidate->first + 1;
   int64_t *before = ARENA_COPY_ARRAY(chooser->arena, int64_t, chooser->rooms + candidate->first, events);
   bool *is_changed = ARENA_NEW_ARRAY(chooser->arena, bool, events);
   bool is_worth = candidate->saved * LEAST_SHARE > chooser->estimate, fits = true, is_any = false;
-  set_taken(chooser, candidate, true);
+  exchange(chooser, candidate, parts, true);
   for (int32_t e = candidate->first; e <= candidate->last && fits; e++) {
     fits = !is_fixed(chooser, e);
     if (!fits || chooser->taken[e] + own_bytes(chooser, e) <= usable) continue;
-    fits = is_worth && find_room(chooser, e, chooser->taken[e]);
+    fits = is_worth && find_room(chooser, e, usable - chooser->taken[e]);
     is_changed[e - candidate->first] = is_any = true;
   }
-  if (fits && !is_any) return;
+  if (fits && !is_any) return true;
   double with = fits ? trial_cycles(chooser, candidate, is_changed) : INFINITY;
   for (int64_t i = 0; i < events; i++) {
     int64_t room = chooser->rooms[candidate->first + i];
     chooser->rooms[candidate->first + i] = before[i];
     before[i] = room;
   }
-  set_taken(chooser, candidate, false);
-  if (isinf(with) || with >= FASTER * trial_cycles(chooser, candidate, is_changed)) return;
-  set_taken(chooser, candidate, true);
+  exchange(chooser, candidate, parts, false);
+  if (isinf(with) || with > trial_cycles(chooser, candidate, is_changed)) return false;
+  exchange(chooser, candidate, parts, true);
   for (int64_t i = 0; i < events; i++) chooser->rooms[candidate->first + i] = before[i];
+  return true;
 }
 
+/* --- the order --- */
+
 typedef struct Worth {
-  double cycles_per_byte;
-  RunCandidate *candidate;
+  double density;
+  int32_t candidate;
 } Worth;
+
+/* Those that are to be looked at, the best last. */
+typedef struct WorthQueue {
+  Arena *arena;
+  ARRAY(Worth) order;
+  double *density; /* by candidate: at present; entries that say another one are old */
+} WorthQueue;
 
 static int compare_worth(const void *left, const void *right) {
   const Worth *a = left, *b = right;
-  if (a->cycles_per_byte != b->cycles_per_byte) return a->cycles_per_byte > b->cycles_per_byte ? -1 : 1;
-  return a->candidate < b->candidate ? -1 : a->candidate > b->candidate;
+  if (a->density != b->density) return a->density < b->density ? -1 : 1;
+  return a->candidate > b->candidate ? -1 : a->candidate < b->candidate;
+}
+
+/* How long |candidate| stays: from Kernel to Kernel.  At its first and last one it is there instead of a tile. */
+static double stay_of(const RunCandidate *candidate) {
+  return fmax(1, candidate->last - candidate->first);
+}
+
+/* What |candidate| saves beyond its |out_parts| that are taken already, for each byte and Kernel that it stays longer;
+ * below 0: nothing, or it meets one that is no part of it. */
+static double density_of(const Chooser *chooser, RunCandidate *candidate, CandidateArray *out_parts) {
+  double saved = candidate->saved, stay = stay_of(candidate);
+  int32_t slice = candidate->bytes.slice;
+  out_parts->count = 0;
+  if (candidate->is_given_up || candidate->is_taken) return -1;
+  for (int32_t c = chooser->candidates.begins[slice]; c < chooser->candidates.begins[slice + 1]; c++) {
+    RunCandidate *other = candidate_at(chooser, c);
+    if (!overlaps(candidate, other)) continue;
+    if (other->first < candidate->first || other->last > candidate->last) return -1;
+    saved -= other->saved;
+    stay -= stay_of(other);
+    array_push(out_parts, chooser->arena, other);
+  }
+  return saved / ((double)aligned_bytes(chooser, candidate) * fmax(1, stay));
+}
+
+static void queue_again(const Chooser *chooser, WorthQueue *queue, int32_t number, CandidateArray *parts) {
+  Worth worth = {density_of(chooser, candidate_at(chooser, number), parts), number};
+  if (worth.density == queue->density[number]) return;
+  queue->density[number] = worth.density;
+  if (worth.density <= 0) return;
+  array_push(&queue->order, queue->arena, worth);
+  int64_t place = queue->order.count - 1;
+  for (; place > 0 && compare_worth(&queue->order.data[place - 1], &worth) > 0; place--)
+    queue->order.data[place] = queue->order.data[place - 1];
+  queue->order.data[place] = worth;
 }
 
 static void take_greedily(Chooser *chooser) {
-  int64_t count = chooser->candidates.all.count, used = 0;
-  Worth *order = ARENA_NEW_ARRAY(chooser->arena, Worth, count + 1);
-  for (int64_t c = 0; c < count; c++) {
-    RunCandidate *candidate = candidate_at(chooser, c);
-    if (candidate->is_given_up || candidate->is_taken) continue;
-    order[used++] = (Worth){candidate->saved / (double)aligned_bytes(chooser, candidate), candidate};
+  int32_t count = (int32_t)chooser->candidates.all.count;
+  WorthQueue queue = {.arena = chooser->arena, .density = ARENA_NEW_ARRAY(chooser->arena, double, count + 1)};
+  CandidateArray parts = {0};
+  for (int32_t c = 0; c < count; c++) {
+    queue.density[c] = density_of(chooser, candidate_at(chooser, c), &parts);
+    if (queue.density[c] > 0) array_push(&queue.order, chooser->arena, ((Worth){queue.density[c], c}));
   }
-  if (used > 1) qsort(order, (size_t)used, sizeof *order, compare_worth);
-  for (int64_t c = 0; c < used; c++) {
-    if (is_free(chooser, order[c].candidate)) take_where_room(chooser, order[c].candidate);
+  if (queue.order.count > 1) qsort(queue.order.data, (size_t)queue.order.count, sizeof(Worth), compare_worth);
+  while (queue.order.count > 0) {
+    Worth best = queue.order.data[--queue.order.count];
+    if (best.density != queue.density[best.candidate]) continue;
+    RunCandidate *candidate = candidate_at(chooser, best.candidate);
+    density_of(chooser, candidate, &parts);
+    if (!take_where_room(chooser, candidate, &parts)) continue;
+    int32_t slice = candidate->bytes.slice;
+    for (int32_t c = chooser->candidates.begins[slice]; c < chooser->candidates.begins[slice + 1]; c++)
+      queue_again(chooser, &queue, c, &parts);
   }
 }
 
 /* --- places --- */
 
+static int compare_places(const void *left, const void *right) {
+  const RunCandidate *a = *(RunCandidate *const *)left, *b = *(RunCandidate *const *)right;
+  if (a->begin != b->begin) return a->begin < b->begin ? -1 : 1;
+  return a < b ? -1 : a > b;
+}
+
+/* Tiles lie in the largest room that residents leave, the lowest of several. */
 static void find_bases(Chooser *chooser) {
-  int64_t events = chooser->touches.events.count;
+  int32_t events = (int32_t)chooser->touches.events.count;
+  int64_t count = chooser->candidates.all.count, used = 0, usable = machine_buffer_usable(chooser->machine);
+  RunCandidate **order = ARENA_NEW_ARRAY(chooser->arena, RunCandidate *, count + 1);
+  for (int64_t c = 0; c < count; c++)
+    if (candidate_at(chooser, c)->is_taken) order[used++] = candidate_at(chooser, c);
+  if (used > 1) qsort(order, (size_t)used, sizeof *order, compare_places);
   chooser->bases = ARENA_NEW_ARRAY(chooser->arena, int64_t, events + 1);
-  for (int64_t c = 0; c < chooser->candidates.all.count; c++) {
-    const RunCandidate *candidate = candidate_at(chooser, c);
-    for (int32_t e = candidate->first; candidate->is_taken && e <= candidate->last; e++)
-      chooser->bases[e] = max_i64(chooser->bases[e], candidate->begin + aligned_bytes(chooser, candidate));
+  chooser->limits = ARENA_NEW_ARRAY(chooser->arena, int64_t, events + 1);
+  for (int32_t e = 0; e < events; e++) {
+    int64_t end = 0, most = 0;
+    for (int64_t i = 0; i <= used; i++) {
+      if (i < used && !is_alive(order[i], e)) continue;
+      int64_t begin = i < used ? order[i]->begin : usable;
+      if (begin - end > most) {
+        most = begin - end;
+        chooser->bases[e] = end;
+        chooser->limits[e] = begin;
+      }
+      if (i < used) end = max_i64(end, begin + aligned_bytes(chooser, order[i]));
+    }
   }
   chooser->tiles = ARENA_COPY_ARRAY(chooser->arena, int64_t, chooser->bases, events + 1);
+}
+
+static int64_t room_left(const Chooser *chooser, int32_t event) {
+  return chooser->limits[event] - chooser->bases[event];
+}
+
+/* Whether |event|'s Kernel has the plan that it has by itself. */
+static bool is_plain(const Chooser *chooser, int32_t event) {
+  bool has_all = room_left(chooser, event) == machine_buffer_usable(chooser->machine);
+  return has_all && chooser->tiles[event] == 0 && chooser->rooms[event] == 0;
 }
 
 /* How many Kernels find no room for their tiles where residents lie. */
 static int64_t count_tight(Chooser *chooser) {
   int64_t count = 0;
   find_bases(chooser);
-  for (int32_t e = 0; e < chooser->touches.events.count; e++)
-    count += chooser->bases[e] + own_bytes(chooser, e) > machine_buffer_usable(chooser->machine);
+  for (int32_t e = 0; e < chooser->touches.events.count; e++) count += own_bytes(chooser, e) > room_left(chooser, e);
   return count;
 }
 
@@ -320,13 +402,17 @@ static Status place(Chooser *chooser) {
 
 /* --- what it comes to --- */
 
-/* The resident of least worth that is there at |event|; NULL: there is none. */
+/* The resident of least worth that is there at |event|, by what it saves for each byte and Kernel; NULL: none. */
 static RunCandidate *least_at(const Chooser *chooser, int32_t event) {
   RunCandidate *least = NULL;
+  double worth = INFINITY;
   for (int64_t c = 0; c < chooser->candidates.all.count; c++) {
     RunCandidate *candidate = candidate_at(chooser, c);
     if (!is_alive(candidate, event)) continue;
-    if (least == NULL || candidate->saved < least->saved) least = candidate;
+    double density = candidate->saved / ((double)aligned_bytes(chooser, candidate) * stay_of(candidate));
+    if (density >= worth) continue;
+    worth = density;
+    least = candidate;
   }
   return least;
 }
@@ -340,11 +426,13 @@ static double plain_cycles(const Chooser *chooser, int32_t event) {
  * that it is slower than without any. */
 static double settled_cycles(Chooser *chooser, int32_t event) {
   int64_t before = chooser->rooms[event];
-  if (!find_room(chooser, event, chooser->bases[event])) return INFINITY;
-  PlanInterface interface = interface_at(chooser, event, chooser->tiles[event]);
+  if (!find_room(chooser, event, room_left(chooser, event))) return INFINITY;
+  PlanInterface interface = interface_at(chooser, event, chooser->tiles[event], chooser->limits[event]);
   double cycles = cycles_under(chooser, event, &interface);
   bool is_tighter = chooser->rooms[event] != before && chooser->rooms[event] > 0;
-  return is_tighter && cycles > plain_cycles(chooser, event) ? INFINITY : cycles;
+  if (!is_tighter || cycles <= plain_cycles(chooser, event)) return cycles;
+  chooser->rooms[event] = before;
+  return INFINITY;
 }
 
 static int compare_nodes(const void *left, const void *right) {
@@ -399,7 +487,7 @@ static Status settle(Chooser *chooser, double *out_saved) {
     find_bases(chooser);
     for (int32_t e = 0; e < events && is_settled; e++) {
       const RunEvent *event = &chooser->touches.events.data[e];
-      if (event->use == NULL || (chooser->bases[e] == 0 && chooser->rooms[e] == 0)) continue;
+      if (event->use == NULL || is_plain(chooser, e)) continue;
       double cycles = settled_cycles(chooser, e);
       RunCandidate *least = isinf(cycles) ? least_at(chooser, e) : NULL;
       is_settled = least == NULL;
@@ -464,7 +552,7 @@ static Status take_best(Chooser *chooser) {
  * for what the one before it still works on.  Its tiles begin at the bottom, or where these would be in the way end at
  * the top, so that there are no more than two plans of each Kernel and interface. */
 static void spread_tiles(Chooser *chooser) {
-  int64_t align = max_i64(chooser->machine->buffer.align, 1), usable = machine_buffer_usable(chooser->machine);
+  int64_t align = max_i64(chooser->machine->buffer.align, 1);
   int64_t begin = 0, end = 0; /* the tiles before */
   int32_t loop = -1;
   for (int32_t e = 0; e < chooser->touches.events.count; e++) {
@@ -473,11 +561,11 @@ static void spread_tiles(Chooser *chooser) {
     loop = event->loop;
     if (event->use == NULL) continue;
     int64_t bytes = own_bytes(chooser, e), low = align_up(chooser->bases[e], align);
-    int64_t high = (usable - bytes) / align * align;
+    int64_t high = (chooser->limits[e] - bytes) / align * align;
     if (bytes == 0) continue;
     if (low < end && begin < low + bytes && high >= max_i64(low, end)) {
       chooser->tiles[e] = high;
-      PlanInterface interface = interface_at(chooser, e, chooser->tiles[e]);
+      PlanInterface interface = interface_at(chooser, e, chooser->tiles[e], chooser->limits[e]);
       if (isinf(cycles_under(chooser, e, &interface))) chooser->tiles[e] = low;
     }
     begin = align_up(chooser->tiles[e], align);
@@ -488,9 +576,9 @@ static void spread_tiles(Chooser *chooser) {
 static void keep_choice(Chooser *chooser) {
   for (int32_t e = 0; e < chooser->touches.events.count; e++) {
     const RunEvent *event = &chooser->touches.events.data[e];
-    if (event->use == NULL || (chooser->tiles[e] == 0 && chooser->rooms[e] == 0)) continue;
+    if (event->use == NULL || is_plain(chooser, e)) continue;
     array_push(&chooser->uses, chooser->arena,
-               ((ResidentUse){event->use, interface_at(chooser, e, chooser->tiles[e])}));
+               ((ResidentUse){event->use, interface_at(chooser, e, chooser->tiles[e], chooser->limits[e])}));
   }
   for (int32_t l = 0; l < chooser->touches.loops.count; l++) {
     ResidentLoop moves = loop_moves(chooser, l);

@@ -8,10 +8,10 @@
  * iterations, and from a Kernel or loop before it to one after it.  What is not there yet is loaded before the loop;
  * what somebody else reads is stored after it.
  *
- * Chosen greedily, the most cycles saved per byte first, as long as the tiles of all Kernels meanwhile find room, some
- * in plans that are made for less of it; what does not find room in all of its stretch stays in parts of that;
- * placed as buffers of one more memory (base/packing); kept where the plans then take fewer cycles.  Tiles of Kernels
- * that follow one another are laid apart, so that their loads do not wait for one another. */
+ * Chosen greedily, the most cycles saved per byte and Kernel that it stays first, as long as the tiles of all Kernels
+ * meanwhile find room, some in plans that are made for less of it; what does not find room in all of its stretch stays
+ * in parts of that; placed as buffers of one more memory (base/packing); kept where the plans then take fewer cycles.
+ * Tiles of Kernels that follow one another are laid apart, so that their loads do not wait for one another. */
 #ifndef XLAC_CODEGEN_ONCORE_RUN_RESIDENCY_H
 #define XLAC_CODEGEN_ONCORE_RUN_RESIDENCY_H
 
