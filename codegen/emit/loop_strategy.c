@@ -229,26 +229,53 @@ static int folded_load_count(const Kernel *kernel) {
  * take 0.75 to 0.9 of the time of two. */
 #define MOST_ABREAST_VALUES 24
 
-static bool is_short_with_functions(const Kernel *kernel) {
-  bool found = false;
+static bool has_functions(const Kernel *kernel) {
   for (int v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
-    found = found || (value->kind == KERNEL_APPLY && hlo_opcode_is_function(value->opcode));
+    if (value->kind == KERNEL_APPLY && hlo_opcode_is_function(value->opcode)) return true;
   }
-  return found && kernel->value_count <= MOST_ABREAST_VALUES;
+  return false;
+}
+
+static bool is_short_with_functions(const Kernel *kernel) {
+  return kernel->value_count <= MOST_ABREAST_VALUES && has_functions(kernel);
+}
+
+/* Folds that only go round after round, each waiting for the one before. */
+static bool has_rounds(const Kernel *kernel) {
+  for (int f = 0; f < kernel->fold_count; f++) {
+    if (kernel->folds[f].reassociable || kernel->folds[f].is_scan) return false;
+  }
+  return kernel->fold_count > 0 && folded_load_count(kernel) == 0;
+}
+
+enum { MOST_ABREAST = 8, MOST_FUNCTIONS_ABREAST = 4, ROUND_TEMPORARIES = 2 };
+
+/* Other elements fill the time that a round waits, as many as there are registers for: what goes from round to round,
+ * what all rounds read, and what is under way. */
+static int rounds_abreast(const Kernel *kernel, const VecTarget *target, int dim) {
+  int registers = kernel->fold_count + ROUND_TEMPORARIES;
+  for (int v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    registers += value->kind == KERNEL_LOAD && value->stage == KERNEL_OUTER && value_varies(kernel, v, dim);
+  }
+  int most = MOST_ABREAST, copies = 1;
+  if (has_functions(kernel)) most = kernel->value_count <= MOST_ABREAST_VALUES ? MOST_FUNCTIONS_ABREAST : 2;
+  while (2 * copies <= most && 2 * copies * registers <= target->register_count) copies *= 2;
+  return copies;
 }
 
 /* Copies of the register width per step: independent chains hide latency (folds), wide bodies amortise loop control.  A
  * column fold that walks an outer dim reads one short piece of every row: half the registers as accumulators make the
  * pieces long enough for the prefetcher. */
 static int unroll_factor(const Kernel *kernel, const VecTarget *target, int dim) {
+  bool is_outer = kernel->dims[dim].stage == KERNEL_OUTER, has_many_registers = target->register_count >= 32;
+  if (is_outer && has_rounds(kernel)) return rounds_abreast(kernel, target, dim);
   if (has_scattered_access(kernel, dim)) return 1;
-  bool is_outer = kernel->dims[dim].stage == KERNEL_OUTER;
   if (!is_outer && stage_has_scan(kernel, kernel->dims[dim].stage)) return 1; /* each step waits for the one before */
   bool is_plain = kernel->fold_count <= 4 && folded_load_count(kernel) <= 2 * kernel->fold_count;
   if (kernel->fold_count > 0 && is_outer && is_plain)
     return target->register_count / 2 / power_of_two_at_least(kernel->fold_count);
-  bool has_many_registers = target->register_count >= 32;
   if (kernel->fold_count > 0 || is_short_with_functions(kernel)) return has_many_registers ? 4 : 2;
   return kernel->value_count > MOST_UNROLLED_VALUES ? 1 : 2;
 }

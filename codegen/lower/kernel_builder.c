@@ -150,11 +150,12 @@ static bool makes_all_at_once(const HloInstruction *source, const LoweringResult
   return hlo_loop_nests_unite(nests, count);
 }
 
-/* What works on whole lines, with what it reads and what is made of its results; NULL for other fusions. */
-static RootRule rule_of_lines(const HloInstruction *source) {
+/* What works on whole lines, with what it reads and what is made of its results, and loops; NULL for other fusions. */
+static RootRule rule_of_all(const HloInstruction *source) {
   if (source->opcode != HLO_FUSION) return NULL;
   const HloComputation *fused = hlo_instruction_computation(source, HLO_ATTR_CALLS);
   if (lowering_find_fused(fused, HLO_SORT) != NULL) return root_sort;
+  if (lowering_find_fused(fused, HLO_WHILE) != NULL) return root_loop;
   return lowering_find_fused(fused, HLO_FFT) != NULL ? root_fft : NULL;
 }
 
@@ -209,7 +210,7 @@ Status kernel_build_for(Arena *arena, const HloInstruction *instruction, const K
   LoweringResult *results = ARENA_NEW_ARRAY(arena, LoweringResult, result_count + 1);
   for (int i = 0; i < result_count; i++) results[i] = result_at(instruction, root, i, arena);
   *out_kernels = (KernelList){0, ARENA_NEW_ARRAY(arena, const Kernel *, 2 * result_count + 1)};
-  RootRule rule = rule_of_lines(instruction);
+  RootRule rule = rule_of_all(instruction);
   if (rule == NULL && makes_all_at_once(instruction, results, result_count)) rule = root_results;
   if (rule != NULL) {
     KernelRequest request = {instruction, root, rule, results[0].node, results, result_count, -1, *target};

@@ -205,6 +205,7 @@ static Status unsupported(const Lowering *lowering, const HloInstruction *instru
 Status lower_element(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
                      int32_t *out_value) {
   if (!shape_is_array(instruction->shape)) return unsupported(lowering, instruction, "has no elements");
+  if (lowering_in_loop(lowering, instruction)) return lower_loop_state(lowering, instruction, index, out_value);
   int node;
   int operand = outside_operand(lowering, instruction, &node);
   if (operand >= 0) {
@@ -265,6 +266,12 @@ Status element_forward(Lowering *lowering, const HloInstruction *instruction, co
     if (operand->opcode == HLO_REDUCE) {
       const int32_t *values;
       RETURN_IF_ERROR(lower_reduce(lowering, operand, index, &values));
+      *out_value = values[number];
+      return STATUS_OK;
+    }
+    if (operand->opcode == HLO_WHILE) {
+      const int32_t *values;
+      RETURN_IF_ERROR(lower_loop(lowering, operand, index, &values));
       *out_value = values[number];
       return STATUS_OK;
     }

@@ -50,6 +50,13 @@ typedef struct FoldedReduce {
   const int32_t *values; /* its results; NULL while its stage is being written */
 } FoldedReduce;
 
+/* A loop inside a fusion, while its body is lowered. */
+typedef struct LoweredLoop {
+  const HloInstruction *loop;
+  const HloInstruction *parameter; /* of the body */
+  const int32_t *state;            /* by element: its value in this round; -1 where it is as before the loop */
+} LoweredLoop;
+
 /* One of the arrays that the Kernel makes. */
 typedef struct LoweringResult {
   const HloInstruction *made;
@@ -81,6 +88,7 @@ typedef struct Lowering {
   KernelTarget target;
   bool moves_pairs; /* complex numbers are integers of 64 bits here */
   ARRAY(FoldedReduce) folded;
+  ARRAY(LoweredLoop) loops;         /* that are being lowered, the innermost last */
   struct ReduceOrder *reduce_order; /* of |fused|, once it is asked for */
   const HloInstruction *sort;       /* that root_sort makes */
   const LineTransform *lines;       /* that root_fft makes */
@@ -226,6 +234,15 @@ MUST_USE Status lower_guarded(Lowering *lowering, int32_t predicate, const HloIn
  * the same row share. */
 MUST_USE Status lower_reduce(Lowering *lowering, const HloInstruction *reduce, const IndexExpr *outer,
                              const int32_t **out_values);
+/* The state of |loop|, a while whose elements do not meet (while-fusion), after all rounds, at |index|: a stage with a
+ * fold for each of its elements that vary. */
+MUST_USE Status lower_loop(Lowering *lowering, const HloInstruction *loop, const IndexExpr *index,
+                           const int32_t **out_values);
+/* What |element|, a get-tuple-element of the parameter of a loop's body, is in the round at hand; false where it is
+ * none. */
+bool lowering_in_loop(const Lowering *lowering, const HloInstruction *element);
+MUST_USE Status lower_loop_state(Lowering *lowering, const HloInstruction *element, const IndexExpr *index,
+                                 int32_t *out_value);
 /* Folds |inputs| of |reduce| in the current stage, from |inits|, where |inside| is true (-1: everywhere). */
 MUST_USE Status lowering_fold_inputs(Lowering *lowering, const HloInstruction *reduce, const int32_t *inputs,
                                      const int32_t *inits, int count, int32_t inside, int32_t *out_finals);
@@ -300,7 +317,9 @@ Status root_dynamic_update_slice(Lowering *, const HloInstruction *);
 Status root_scatter(Lowering *, const HloInstruction *);
 /* Also of a fusion with a sort in it: all of lowering->results. */
 Status root_sort(Lowering *, const HloInstruction *);
-/* The same with a Fourier transform. */
+/* All results of a fusion of a loop whose elements do not meet. */
+Status root_loop(Lowering *, const HloInstruction *);
+/* As root_sort, with a Fourier transform. */
 Status root_fft(Lowering *, const HloInstruction *);
 /* The first of |fused| with |opcode|, or NULL. */
 const HloInstruction *lowering_find_fused(const HloComputation *fused, HloOpcode opcode);

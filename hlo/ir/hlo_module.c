@@ -109,10 +109,21 @@ static void mark_applied(const HloComputation *computation, bool with_fusions, b
   }
 }
 
+/* Loops inside of what is applied; callers stand after what they call. */
+static void mark_inside(const HloComputation *computation, bool *applied) {
+  if (!applied[computation->id]) return;
+  for (int64_t i = 0; i < computation->instructions.count; i++) {
+    const HloInstruction *instruction = computation->instructions.data[i];
+    for (int k = 0; k < hlo_instruction_called_count(instruction); k++)
+      applied[hlo_instruction_called(instruction, k)->id] = true;
+  }
+}
+
 const bool *hlo_module_applied(Arena *arena, const HloModule *module, bool with_fusions) {
   bool *applied = ARENA_NEW_ARRAY(arena, bool, module->next_computation_id + 1);
   for (int64_t c = 0; c < module->computations.count; c++)
     mark_applied(module->computations.data[c], with_fusions, applied);
+  for (int64_t c = module->computations.count - 1; c >= 0; c--) mark_inside(module->computations.data[c], applied);
   return applied;
 }
 

@@ -46,6 +46,7 @@ static bool optimises(const HloPassOptions *options) {
 
 static void add_planning(HloPassPipeline *pipeline, const HloPassOptions *options) {
   if (optimises(options)) {
+    if (!machine_has_buffer(options->machine)) hlo_pass_pipeline_add_optional(pipeline, &hlo_while_fusion_pass);
     if (machine_takes_lines(options->machine)) hlo_pass_pipeline_add_optional(pipeline, &hlo_line_fusion_pass);
     hlo_pass_pipeline_add_optional(pipeline, &hlo_fusion_pass);
     hlo_pass_pipeline_add_optional(pipeline, &hlo_row_fusion_pass);
