@@ -57,21 +57,26 @@ int run_candidates_leaf(const RunCandidates *candidates, int32_t loop, const Run
   return -1;
 }
 
-/* Whether |loop| lies within events [first, last]. */
-static bool contains(const RunCandidates *candidates, int32_t first, int32_t last, int32_t loop) {
-  return loop_at(candidates, loop)->first >= first && loop_at(candidates, loop)->end <= last + 1;
+/* Whether |candidate| is there before, all through and after |loop|.  Events alone do not tell: a loop may have no
+ * others than those of an iteration that the candidate is within, or than those of a loop in it. */
+static bool contains(const RunCandidates *candidates, const RunCandidate *candidate, int32_t loop) {
+  const RunLoop *of = loop_at(candidates, loop);
+  if (of->first < candidate->first || of->end > candidate->last + 1) return false;
+  int32_t outer = of->outer;
+  while (outer >= 0 && outer != candidate->context) outer = loop_at(candidates, outer)->outer;
+  return outer == candidate->context;
 }
 
 /* Whether |event| is in a loop that |candidate| is there all through. */
 static bool is_in_joined(const RunCandidates *candidates, const RunCandidate *candidate, int32_t event) {
   int32_t loop = candidates->touches->events.data[event].loop;
-  return loop >= 0 && contains(candidates, candidate->first, candidate->last, loop);
+  return loop >= 0 && contains(candidates, candidate, loop);
 }
 
 bool run_candidate_joins(const RunCandidates *candidates, const RunCandidate *candidate, int32_t loop) {
   const RunLoop *of = loop_at(candidates, loop);
-  bool is_inner = of->outer >= 0 && contains(candidates, candidate->first, candidate->last, of->outer);
-  return of->first < of->end && !is_inner && contains(candidates, candidate->first, candidate->last, loop);
+  bool is_inner = of->outer >= 0 && contains(candidates, candidate, of->outer);
+  return of->first < of->end && !is_inner && contains(candidates, candidate, loop);
 }
 
 /* The outermost loop within |context| (-1: the computation) that |event| is in, -1: none. */
@@ -108,15 +113,13 @@ static bool is_of_loop(const RunLoop *loop, const HloComputation *computation) {
 
 /* Whether |position| is where |candidate| is, and hands on nothing from there. */
 static bool is_within(const RunCandidates *candidates, const RunCandidate *candidate, const HloInstruction *position) {
-  int32_t around = candidates->touches->events.data[candidate->first].loop; /* the loop that the candidate is in */
-  while (around >= 0 && contains(candidates, candidate->first, candidate->last, around))
-    around = loop_at(candidates, around)->outer;
+  int32_t around = candidate->context;
   const HloComputation *home = around < 0
                                    ? candidates->touches->computation
                                    : hlo_instruction_computation(loop_at(candidates, around)->loop, HLO_ATTR_BODY);
   if (position->parent == home) return position != home->root;
   for (int32_t l = 0; l < candidates->touches->loops.count; l++) {
-    if (contains(candidates, candidate->first, candidate->last, l) &&
+    if (contains(candidates, candidate, l) &&
         is_of_loop(loop_at(candidates, l), position->parent))
       return true;
   }
@@ -133,7 +136,7 @@ static bool stays_within(const RunCandidates *candidates, const RunCandidate *ca
   for (int32_t u = 0; u < value->use_count; u++) {
     const HloInstruction *user = value->uses[u].user;
     int32_t loop = user->opcode == HLO_WHILE ? loop_of(candidates, user) : -1;
-    bool is_inside = loop >= 0 ? contains(candidates, candidate->first, candidate->last, loop)
+    bool is_inside = loop >= 0 ? contains(candidates, candidate, loop)
                                : is_among(candidates, candidate->first, candidate->last, user);
     if (!is_inside) return false;
   }
@@ -319,7 +322,8 @@ static void step_over_touch(const CandidateSearch *search, const RunTouch *touch
     return;
   }
   add_candidate(search, open);
-  *open = (RunCandidate){.first = fits ? touch->event : -1, .last = touch->event, .entry = -1};
+  int32_t first = fits ? touch->event : -1;
+  *open = (RunCandidate){.first = first, .last = touch->event, .context = open->context, .entry = -1};
   open->is_found = touch->reads;
 }
 
@@ -329,7 +333,8 @@ static bool step_over_loop(const CandidateSearch *search, int32_t number, bool j
   const RunCandidates *candidates = search->candidates;
   const RunLoop *loop = loop_at(candidates, number);
   LoopStep step = loop_step(search, number);
-  RunCandidate alone = {.first = loop->first, .last = loop->end - 1, .entry = number, .is_found = true};
+  RunCandidate alone = {.first = loop->first, .last = loop->end - 1, .context = open->context, .entry = number};
+  alone.is_found = true;
   if (step == LOOP_ASIDE) return false;
   if (step == LOOP_JOINS && joins) {
     bool goes_on = open->first >= 0 && !ends_between(candidates, open->last, loop->first);
@@ -352,7 +357,7 @@ static void add_stretches(const CandidateSearch *search, int32_t context, bool j
   const RunCandidates *candidates = search->candidates;
   int32_t event = context < 0 ? 0 : loop_at(candidates, context)->first;
   int32_t end = context < 0 ? (int32_t)candidates->touches->events.count : loop_at(candidates, context)->end;
-  RunCandidate open = {.first = -1};
+  RunCandidate open = {.first = -1, .context = context};
   bool has_joined = false;
   while (event < end) {
     int32_t loop = loop_within(candidates, context, event);
@@ -377,7 +382,8 @@ static int compare_candidates(const void *left, const void *right) {
   const RunCandidate *a = left, *b = right;
   if (a->bytes.slice != b->bytes.slice) return a->bytes.slice < b->bytes.slice ? -1 : 1;
   if (a->first != b->first) return a->first < b->first ? -1 : 1;
-  return a->last > b->last ? -1 : a->last < b->last;
+  if (a->last != b->last) return a->last > b->last ? -1 : 1;
+  return a->context < b->context ? -1 : a->context > b->context;
 }
 
 /* A stretch that is there twice (a loop alone) is one candidate. */
@@ -398,7 +404,8 @@ enum { MOST_PARTED = 6 }; /* Kernels that touch a stretch of which all parts are
 /* From event |first| to |last| of |whole|, at which it is touched. */
 static void add_part(const CandidateSearch *search, const RunCandidate *whole, int32_t first, int32_t last) {
   const RunCandidates *candidates = search->candidates;
-  RunCandidate part = {.first = first, .last = last, .entry = -1, .is_found = whole->is_found};
+  RunCandidate part = {.first = first, .last = last, .context = whole->context, .entry = -1};
+  part.is_found = whole->is_found;
   if (first > whole->first) part.is_found = true; /* then memory has it, if the Kernel does not make it */
   for (int32_t t = candidates->touches->begins[first];
        first > whole->first && t < candidates->touches->begins[first + 1]; t++) {

@@ -13,6 +13,7 @@
 typedef struct RunCandidate {
   RunTouch bytes; /* one of their touches */
   int32_t first, last;
+  int32_t context;  /* the innermost opened loop within one iteration of which it is, -1: none */
   int32_t entry;    /* the opened loop before which they are loaded, -1: none */
   bool is_found;    /* memory has them before */
   bool is_shared;   /* somebody reads them from memory within a loop, where every change has to be as well */
