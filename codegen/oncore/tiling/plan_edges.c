@@ -57,6 +57,17 @@ static int64_t slots_of(const EdgeWalk *walk, int32_t place) {
 
 /* --- edges --- */
 
+/* The innermost loop that |consumer| and |edge|'s command are in; inner ones have larger numbers. */
+static int32_t loop_with(const EdgeWalk *walk, int32_t consumer, const PlanEdge *edge) {
+  return plan_common_loop(walk->plan, walk->commands[consumer].loop, walk->commands[edge->command].loop);
+}
+
+/* Whether |a|, later in one queue, has run only before all of the loop that |b| and |consumer| are in: |b| runs again
+ * between that and |consumer|. */
+static bool is_further_out(const EdgeWalk *walk, int32_t consumer, const PlanEdge *a, const PlanEdge *b) {
+  return loop_with(walk, consumer, a) < loop_with(walk, consumer, b);
+}
+
 /* Whether waiting for |a| is as good as waiting for |b| too: one in-order queue, and |a|'s instance is the later one.
  */
 static bool implies(const EdgeWalk *walk, int32_t consumer, const PlanEdge *a, const PlanEdge *b) {
@@ -68,7 +79,7 @@ static bool implies(const EdgeWalk *walk, int32_t consumer, const PlanEdge *a, c
   if (a->distance != 0) return false;
   /* in this iteration, if |a| runs in each of them */
   if (a_before != b_before) return a_before && walk->commands[a->command].loop >= walk->commands[consumer].loop;
-  return a->command > b->command;
+  return a->command > b->command && !is_further_out(walk, consumer, a, b);
 }
 
 /* A later command that no loop brings round again. */
@@ -108,6 +119,22 @@ static void add_readers(const EdgeWalk *walk, EdgeArray *edges, int32_t consumer
   }
 }
 
+/* What came before a later command of the same queue, further out, is complete when that has been waited for: such edges
+ * count within the iteration at hand only. */
+static void limit_edges(const EdgeWalk *walk, EdgeArray *edges, int32_t consumer) {
+  for (int64_t i = 0; i < edges->count; i++) {
+    PlanEdge *edge = &edges->data[i];
+    for (int64_t j = 0; j < edges->count; j++) {
+      const PlanEdge *other = &edges->data[j];
+      bool is_later = other->command > edge->command && edge->command > consumer && other->distance == 0 &&
+                      is_ordered(walk, other->command, edge->command);
+      if (!is_later || !is_further_out(walk, consumer, other, edge)) continue;
+      int32_t depth = plan_loop_depth(walk->plan, loop_with(walk, consumer, other));
+      if (depth > edge->same) edge->same = depth;
+    }
+  }
+}
+
 /* An earlier command of the same queue and block has waited for the same. */
 static bool waited_before(const EdgeWalk *walk, int32_t consumer, const PlanEdge *edge) {
   const PlanCommand *own = &walk->commands[consumer];
@@ -116,7 +143,9 @@ static bool waited_before(const EdgeWalk *walk, int32_t consumer, const PlanEdge
     if (other->queue != own->queue || other->loop != own->loop || !in_order(walk, own->queue)) continue;
     bool same_side = (edge->command < c) == (edge->command < consumer);
     for (int32_t i = 0; i < other->edge_count && same_side; i++) {
-      if (other->edges[i].command == edge->command && other->edges[i].distance <= edge->distance) return true;
+      const PlanEdge *waited = &other->edges[i];
+      bool is_as_late = waited->distance <= edge->distance && waited->same <= edge->same;
+      if (waited->command == edge->command && is_as_late) return true;
     }
   }
   return false;
@@ -151,6 +180,7 @@ static void derive(const Plan *plan, const MachineDescription *machine, PlanComm
       if (goes_on(&walk, &commands[c], i)) add_producers(&walk, &edges, c, place);
       if (place >= 0) add_readers(&walk, &edges, c, place);
     }
+    limit_edges(&walk, &edges, c);
     set_edges(&walk, &commands[c], &edges, c);
   }
 }
