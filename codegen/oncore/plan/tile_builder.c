@@ -1,5 +1,6 @@
 #include "codegen/oncore/plan/tile_builder.h"
 
+#include "base/checked_math.h"
 #include "codegen/oncore/plan/tile_parts.h"
 
 /* --- operands of commands --- */
@@ -134,10 +135,12 @@ IndexExpr tile_access_address(TileBuilder *builder, int32_t access, IndexExpr ad
   return tile_address(builder, ref, axes, count);
 }
 
-IndexExpr tile_parameter(TileBuilder *builder, IndexExpr expr) {
+/* A number that is known to be at most |most|. */
+static IndexExpr parameter_up_to(TileBuilder *builder, IndexExpr expr, int64_t most) {
   int64_t constant, lower, upper;
   if (index_is_constant(expr, &constant)) return expr;
   index_range(&builder->plan_space, expr, &lower, &upper);
+  upper = max_i64(lower, min_i64(upper, most));
   if (builder->parameter_buffer < 0) {
     TilePointer none = {false, -1, index_constant(0)};
     builder->parameter_buffer = tile_add_buffer(builder, KERNEL_OPERAND, TYPE_S64, none);
@@ -147,14 +150,27 @@ IndexExpr tile_parameter(TileBuilder *builder, IndexExpr expr) {
   return index_value(&builder->draft.space, loaded, lower, upper);
 }
 
+IndexExpr tile_parameter(TileBuilder *builder, IndexExpr expr) {
+  return parameter_up_to(builder, expr, INT64_MAX);
+}
+
+/* Where |range| begins at most: where the last tile is smaller, whole ones end before it. */
+static int64_t last_begin(TileBuilder *builder, const PlanRange *range) {
+  int64_t lower, upper;
+  if (!range->is_ragged) return INT64_MAX;
+  index_range(&builder->plan_space, index_add(&builder->plan_space, range->begin, range->left), &lower, &upper);
+  return upper - tile_extent(builder, range);
+}
+
 static void make_whole(TileBuilder *builder, IndexExpr expr) {
   for (int i = 0; i < expr.term_count; i++) {
     const IndexAtom *atom = &builder->plan->kernel->space.atoms.data[expr.terms[i].atom];
     if (atom->kind == INDEX_ATOM_DIV || atom->kind == INDEX_ATOM_MOD) make_whole(builder, atom->inner);
     if (atom->kind != INDEX_ATOM_DIM || builder->has_whole[atom->number]) continue;
     int32_t dim = atom->number;
-    builder->whole[dim] = index_add(&builder->draft.space, tile_parameter(builder, builder->command->points[dim].begin),
-                                    builder->local[dim]);
+    const PlanRange *points = &builder->command->points[dim];
+    IndexExpr begin = parameter_up_to(builder, points->begin, last_begin(builder, points));
+    builder->whole[dim] = index_add(&builder->draft.space, begin, builder->local[dim]);
     builder->has_whole[dim] = true;
   }
 }
