@@ -119,9 +119,7 @@ static bool is_within(const RunCandidates *candidates, const RunCandidate *candi
                                    : hlo_instruction_computation(loop_at(candidates, around)->loop, HLO_ATTR_BODY);
   if (position->parent == home) return position != home->root;
   for (int32_t l = 0; l < candidates->touches->loops.count; l++) {
-    if (contains(candidates, candidate, l) &&
-        is_of_loop(loop_at(candidates, l), position->parent))
-      return true;
+    if (contains(candidates, candidate, l) && is_of_loop(loop_at(candidates, l), position->parent)) return true;
   }
   return false;
 }

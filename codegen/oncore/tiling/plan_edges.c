@@ -119,8 +119,8 @@ static void add_readers(const EdgeWalk *walk, EdgeArray *edges, int32_t consumer
   }
 }
 
-/* What came before a later command of the same queue, further out, is complete when that has been waited for: such edges
- * count within the iteration at hand only. */
+/* What came before a later command of the same queue, further out, is complete when that has been waited for: such
+ * edges count within the iteration at hand only. */
 static void limit_edges(const EdgeWalk *walk, EdgeArray *edges, int32_t consumer) {
   for (int64_t i = 0; i < edges->count; i++) {
     PlanEdge *edge = &edges->data[i];
