@@ -3,21 +3,44 @@
 #include "codegen/report/report_internal.h"
 #include "hlo/analysis/buffer_liveness.h"
 
-static void text_order(StringBuilder *out, const BufferLiveness *liveness) {
+/* Which pairs interfere: row i has a bit for each buffer that i interferes with.  Each pair is asked for once. */
+typedef struct Interference {
+  int64_t words; /* of a row */
+  uint64_t *bits;
+} Interference;
+
+static Interference find_interference(Arena *arena, const BufferLiveness *liveness) {
   const TuplePointsTo *points_to = liveness->points_to;
+  int64_t count = points_to->buffer_count;
+  Interference found = {.words = (count + 63) / 64};
+  found.bits = ARENA_NEW_ARRAY(arena, uint64_t, found.words *count + 1);
+  for (int64_t i = 0; i < count; i++) {
+    for (int64_t k = i + 1; k < count; k++) {
+      if (!buffer_liveness_may_interfere(liveness, &points_to->buffers[i], &points_to->buffers[k])) continue;
+      found.bits[i * found.words + k / 64] |= (uint64_t)1 << (k % 64);
+      found.bits[k * found.words + i / 64] |= (uint64_t)1 << (i % 64);
+    }
+  }
+  return found;
+}
+
+static void text_order(StringBuilder *out, Arena *arena, const BufferLiveness *liveness) {
+  const TuplePointsTo *points_to = liveness->points_to;
+  Interference found = find_interference(arena, liveness);
   sb_printf(out, "\n%s order", report_order_name(liveness->order));
   if (liveness->order->stream_count > 0) sb_printf(out, ", %lld streams", (long long)liveness->order->stream_count);
   sb_append_cstring(out, ":\n");
   for (int32_t i = 0; i < points_to->buffer_count; i++) {
-    const LogicalBuffer *buffer = &points_to->buffers[i];
+    const uint64_t *row = found.bits + i * found.words;
     bool any = false;
-    report_position(out, buffer->definition);
+    report_position(out, points_to->buffers[i].definition);
     if (liveness->maybe_live_out[i]) sb_append_cstring(out, ", maybe live out,");
-    for (int32_t k = 0; k < points_to->buffer_count; k++) {
-      if (k == i || !buffer_liveness_may_interfere(liveness, buffer, &points_to->buffers[k])) continue;
-      sb_append_cstring(out, any ? ", " : " interferes with ");
-      report_position(out, points_to->buffers[k].definition);
-      any = true;
+    for (int64_t word = 0; word < found.words; word++) {
+      for (uint64_t bits = row[word]; bits != 0; bits &= bits - 1) {
+        sb_append_cstring(out, any ? ", " : " interferes with ");
+        report_position(out, points_to->buffers[word * 64 + __builtin_ctzll(bits)].definition);
+        any = true;
+      }
     }
     sb_append_cstring(out, any ? "\n" : " interferes with nothing\n");
   }
@@ -88,7 +111,7 @@ Status report_interference(StringBuilder *out, const BufferAnalysis *analysis, i
               module->is_scheduled ? "" : ", which is not scheduled");
     for (int i = 0; i < orders.count; i++) {
       BufferLiveness liveness = buffer_liveness_build(scratch, points_to, orders.orders[i]);
-      text_order(out, &liveness);
+      text_order(out, scratch, &liveness);
     }
   }
   arena_destroy(scratch);
