@@ -91,11 +91,6 @@ static bool same_access(const CommandAccess *a, const CommandAccess *b) {
   return true;
 }
 
-static int64_t tile_bytes(const Plan *plan, int32_t number) {
-  const PlanTensor *tensor = &plan->tensors[number];
-  return tensor->kind == PLAN_RING ? tensor->slot_stride : plan_tensor_bytes(tensor);
-}
-
 /* Guarded addresses may lie outside of an array in memory, never outside of a tile: there it is as if the guard always
  * held, and an address that depends on values reaches all of the tile. */
 static void add_access(AccessWalk *walk, int32_t buffer, IndexExpr address, bool is_write, bool is_guarded) {
@@ -109,7 +104,7 @@ static void add_access(AccessWalk *walk, int32_t buffer, IndexExpr address, bool
   access.is_anywhere = is_memory && (is_guarded || !is_box);
   access.bytes = element;
   if (!is_memory && !is_box) {
-    access.bytes = tile_bytes(walk->plan, walk->tile->pointers[buffer].number);
+    access.bytes = plan_tile_bytes(&walk->plan->tensors[pointer->number]);
   } else if (!access.is_anywhere) {
     access.offset = address.constant * element;
     collect_levels(kernel, address, element, &access);
@@ -206,9 +201,10 @@ static Status cost_operation(const Plan *plan, const PlanCommand *command, const
   const Kernel *kernel = plan->kernel;
   if (command->operation != NULL) return tile_operation_cycles(command->operation, machine, diag, &variant->cycles);
   if (plan_brings_held(command)) {
-    int64_t axes[KERNEL_MAX_DIMS];
-    for (int32_t d = 0; d < variant->tile.kernel->dim_count; d++) axes[d] = variant->tile.kernel->dims[d].extent;
-    return tile_bring_cycles(kernel, machine, command->value, axes, diag, &variant->cycles);
+    int64_t extents[KERNEL_MAX_DIMS]; /* the tile's Kernel has no dims of extent 1 */
+    int32_t axes[KERNEL_MAX_DIMS], count = tile_load_axes(kernel, command->value, axes);
+    for (int32_t i = 0; i < count; i++) extents[i] = variant_extent(plan, variants, &command->points[axes[i]], number);
+    return tile_bring_cycles(kernel, machine, command->value, extents, diag, &variant->cycles);
   }
   if (command->index_value >= 0) {
     int64_t elements = 1;

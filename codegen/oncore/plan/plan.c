@@ -23,12 +23,15 @@ int64_t plan_unit_bytes(const Plan *plan) {
   return plan->unit == TYPE_INVALID ? 1 : type_storage_bytes(plan->unit);
 }
 
-int64_t plan_tensor_bytes(const PlanTensor *tensor) {
+int64_t plan_tile_bytes(const PlanTensor *tensor) {
   int64_t elements = 1;
-  bool is_ring = tensor->kind == PLAN_RING;
-  for (int32_t i = is_ring ? 1 : 0; i < tensor->rank; i++) elements *= tensor->extents[i];
-  int64_t tile = elements * type_storage_bytes(tensor->type);
-  return is_ring ? (tensor->extents[0] - 1) * tensor->slot_stride + tile : tile;
+  for (int32_t i = tensor->kind == PLAN_RING ? 1 : 0; i < tensor->rank; i++) elements *= tensor->extents[i];
+  return elements * type_storage_bytes(tensor->type);
+}
+
+int64_t plan_tensor_bytes(const PlanTensor *tensor) {
+  int64_t before = tensor->kind == PLAN_RING ? (tensor->extents[0] - 1) * tensor->slot_stride : 0;
+  return before + plan_tile_bytes(tensor);
 }
 
 int64_t plan_loop_instances(const Plan *plan, int32_t loop) {

@@ -230,6 +230,8 @@ bool plan_has_residents(const Plan *plan);
 bool plan_same_residents(const Plan *a, const Plan *b);
 /* The bytes of the Buffer that mean something to nobody but the plan: of all Tensors that hold nothing. */
 void plan_own_bytes(const Plan *plan, int64_t *out_begin, int64_t *out_end);
+/* Bytes of the Tensor's shape, of a ring those of one slot, without what aligns the next. */
+int64_t plan_tile_bytes(const PlanTensor *tensor);
 /* Bytes of the Tensor's shape; a ring's with its slots' stride. */
 int64_t plan_tensor_bytes(const PlanTensor *tensor);
 /* Executions of a command, or of what stands in |loop| (-1: 1). */

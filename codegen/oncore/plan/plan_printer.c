@@ -132,7 +132,7 @@ static void print_memory(StringBuilder *out, const Plan *plan, const PlanMemory 
 static void print_alias(StringBuilder *out, const PlanTensor *tensor, const PlanTensor *parent) {
   sb_printf(out, ") alias %.*s", SV_ARG(parent->name));
   int64_t begin = tensor->begin - parent->begin, size = tensor->end - tensor->begin;
-  if (tensor->kind == PLAN_RING) size = plan_tensor_bytes(tensor) - (tensor->extents[0] - 1) * tensor->slot_stride;
+  if (tensor->kind == PLAN_RING) size = plan_tile_bytes(tensor);
   int64_t stride = parent->kind == PLAN_RING ? 0 : plan_tensor_bytes(parent);
   for (int32_t i = 0; i < parent->rank; i++) {
     bool is_slot = i == 0 && parent->kind == PLAN_RING;
@@ -141,7 +141,7 @@ static void print_alias(StringBuilder *out, const PlanTensor *tensor, const Plan
     sb_printf(out, "%s%" PRId64, i == 0 ? "[" : ", ", first);
     if (count > 1) sb_printf(out, ":+%" PRId64, count);
     begin -= first * stride;
-    if (is_slot) stride = plan_tensor_bytes(parent) - (parent->extents[0] - 1) * parent->slot_stride;
+    if (is_slot) stride = plan_tile_bytes(parent);
     if (size >= stride && (count > 1 || size == stride)) break;
   }
   sb_append_cstring(out, parent->rank > 0 ? "]\n" : "\n");
