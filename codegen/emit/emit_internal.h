@@ -27,7 +27,7 @@ int memory_known_ranges(const Kernel *kernel, int dim, int64_t ends[MAX_RANGES])
 /* Whether and how the main part of |walk|, of an outer dim, is a sweep. */
 SweepStrategy memory_sweep_choose(const Kernel *kernel, const VectorWalk *walk);
 #define SWEEP_ROWS 8
-#define SWEEP_REGISTERS 4 /* of columns at a time, for each fold */
+#define SWEEP_COLUMN_BITS 512 /* of a fold's accumulators at a time: a line of memory */
 /* By buffer: whether all that is stored there is so much, in such an order, that it had better not go through the
  * caches.  |outer_walk| has the lanes, or for each stage one of |stage_walks|.  NULL: none.  |arena| holds it. */
 const bool *memory_streamed_buffers(const Kernel *kernel, const VecTarget *target, const VectorWalk *outer_walk,

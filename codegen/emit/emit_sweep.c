@@ -34,7 +34,7 @@ int emit_sweep_columns(const KernelEmitter *emitter) {
   const Kernel *kernel = emitter->kernel;
   int lanes = emitter->loops.outer_walk.parts[0].lanes, bits = 0;
   for (int f = 0; f < kernel->fold_count; f++) bits = (int)max_i64(bits, type_storage_bytes(kernel->folds[f].type) * 8);
-  while (lanes % 2 == 0 && lanes * bits > SWEEP_REGISTERS * emitter->vec->target->vector_bits) lanes /= 2;
+  while (lanes % 2 == 0 && lanes * bits > SWEEP_COLUMN_BITS) lanes /= 2;
   return lanes;
 }
 

@@ -285,11 +285,14 @@ static int unroll_factor(const Kernel *kernel, const VecTarget *target, int dim)
 
 /* Registers of a step that are enough. */
 #define LEAST_UNROLLED 4
+/* Of each of several streams: together they hide latency, and LLVM's time goes with the registers. */
+#define STREAM_REGISTERS 2
 
 static VectorWalk walk_along(const Kernel *kernel, const VecTarget *target, int dim, int native) {
   VectorWalk walk = {.dim = dim, .stream_count = memory_stream_count(kernel, dim)};
   int64_t extent = kernel->dims[dim].extent;
   int lanes = native * unroll_factor(kernel, target, dim);
+  if (walk.stream_count > 1) lanes = (int)min_i64(lanes, native * STREAM_REGISTERS);
   while (lanes > native && (lanes > extent || lanes > MOST_LANES)) lanes /= 2;
   /* what is left over is code of its own: none where half of the lanes leave nothing */
   while (lanes > LEAST_UNROLLED * native && extent % lanes != 0 && extent % (lanes / 2) == 0) lanes /= 2;
