@@ -226,9 +226,11 @@ static void emit_lines_together(SortEmitter *emitter, LLVMValueRef scratch, Inde
 }
 
 void sort_emit_lines(SortEmitter *emitter, LLVMValueRef scratch, IndexRange range) {
-  /* one after the other in the scratch: records, as many again, counters or lines of what is compared */
+  /* one after the other in the scratch: records, as many again, counters or lines of what is compared; the second are
+   * not there where there is one run */
   LLVMValueRef parts[3];
-  for (int i = 0; i < 3; i++) parts[i] = sort_at_offset(emitter, scratch, i * sort_records_bytes(emitter));
+  for (int i = 0; i < 3; i++)
+    parts[i] = sort_at_offset(emitter, scratch, (emitter->is_one_run ? i / 2 : i) * sort_records_bytes(emitter));
   PointLoop lines = point_loop_begin_apart(emitter->point, range, 1);
   sort_move_to_line(emitter, lines.index);
   sort_find_line(emitter, parts[2]);
@@ -302,7 +304,7 @@ static SortEmitter sort_emitter(const Kernel *kernel, Arena *arena, int64_t *out
   find_stores(&emitter);
   int64_t lines = find_operands(&emitter), counters = 0;
   if (sort_uses_network(&emitter)) {
-    emitter.record_step = SORT_NETWORK_LINES;
+    emitter.record_step = sort_network_lines(&emitter);
     *out_scratch = align_up(sort_records_bytes(&emitter) + lines, SCRATCH_ALIGNMENT);
     return emitter;
   }
@@ -310,7 +312,8 @@ static SortEmitter sort_emitter(const Kernel *kernel, Arena *arena, int64_t *out
   sorted.length = record_count(&emitter);
   if (sort_uses_digits(&sorted)) counters = sort_counter_bytes(&sorted);
   emitter.moves_elements = sort_moves_elements(&emitter);
-  int64_t records = 2 * sort_records_bytes(&emitter);
+  emitter.is_one_run = emitter.length <= SORT_RUN && counters == 0 && !sort_selects(&emitter);
+  int64_t records = (emitter.is_one_run ? 1 : 2) * sort_records_bytes(&emitter);
   if (emitter.moves_elements) {
     const SortStore *store = &emitter.stores[0];
     emitter.record_bytes = store->parts * type_storage_bytes(kernel->buffers[store->stores[0].buffer].type);

@@ -61,6 +61,7 @@ typedef struct SortEmitter {
   int64_t kept;   /* places from the first that are stored */
   int64_t line_count;
   bool is_shared;       /* in phases */
+  bool is_one_run;      /* sorted by insertion alone, in place */
   bool moves_elements;  /* the records are the elements */
   int64_t record_step;  /* from one record of a line to the next: lines may be sorted side by side */
   LLVMTypeRef record;   /* i32: a position; i64, i128: a key above 32 bits of position; or an element's bits */
@@ -110,7 +111,7 @@ void sort_emit_lines(SortEmitter *emitter, LLVMValueRef scratch, IndexRange rang
 /* --- algorithms: sort the line's records; the result is where they are afterwards, |records| or |spare| --- */
 
 enum { SORT_RUN = 16 };
-/* Runs of SORT_RUN by insertion, then merged. */
+/* Runs of SORT_RUN by insertion, then merged; a single one stays in |records|. */
 LLVMValueRef sort_by_merging(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef spare);
 
 /* The same in phases, which give the same bits however each is cut: regions of so many records by themselves, then by
@@ -119,9 +120,9 @@ LLVMValueRef sort_by_merging(const SortEmitter *emitter, LLVMValueRef records, L
 int64_t sort_merging_phases(const SortEmitter *emitter);
 void sort_merging_phase(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef spare, const SortShare *share);
 
-/* Whether lines are sorted SORT_NETWORK_LINES at a time, records of equal places side by side, in place. */
-enum { SORT_NETWORK_LINES = 8, SORT_NETWORK_LEAST_LINES = SORT_NETWORK_LINES / 2 };
+/* Whether lines are sorted several at a time, records of equal places side by side, in place; how many. */
 bool sort_uses_network(const SortEmitter *emitter);
+int64_t sort_network_lines(const SortEmitter *emitter);
 /* |records|: as signed numbers, aligned as so many are. */
 void sort_by_network(const SortEmitter *emitter, LLVMValueRef records);
 

@@ -3,13 +3,17 @@
  * line of its own, and nothing is guessed by the processor. */
 #include "codegen/blocks/sort_internal.h"
 
-/* Longer lines are sorted by digits in less time; fewer lines than half the lanes, too. */
-enum { LONGEST_LINE = 1024, LONGEST_NARROW_LINE = 256 };
+/* Longer lines are sorted by digits in less time; fewer lines than half the lanes, too.  So few take as many lanes. */
+enum { LONGEST_LINE = 1024, LONGEST_NARROW_LINE = 256, MOST_LINES = 8, LEAST_LINES = MOST_LINES / 2 };
 
 bool sort_uses_network(const SortEmitter *emitter) {
   int64_t longest = emitter->key.bits <= 16 ? LONGEST_NARROW_LINE : LONGEST_LINE;
-  return emitter->key.is_known && emitter->key.bits <= 32 && emitter->line_count >= SORT_NETWORK_LEAST_LINES &&
+  return emitter->key.is_known && emitter->key.bits <= 32 && emitter->line_count >= LEAST_LINES &&
          emitter->length > 1 && emitter->length <= longest && !sort_selects(emitter);
+}
+
+int64_t sort_network_lines(const SortEmitter *emitter) {
+  return emitter->line_count <= LEAST_LINES ? LEAST_LINES : MOST_LINES;
 }
 
 /* --- the network --- */
@@ -21,12 +25,12 @@ typedef struct NetworkStep {
 } NetworkStep;
 
 static LLVMValueRef network_row(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef index) {
-  LLVMTypeRef row = LLVMVectorType(emitter->record, SORT_NETWORK_LINES);
+  LLVMTypeRef row = LLVMVectorType(emitter->record, (unsigned)emitter->record_step);
   return LLVMBuildInBoundsGEP2(emitter->vec->builder, row, records, &index, 1, "");
 }
 
 static LLVMValueRef load_row(const SortEmitter *emitter, LLVMValueRef pointer) {
-  LLVMTypeRef row = LLVMVectorType(emitter->record, SORT_NETWORK_LINES);
+  LLVMTypeRef row = LLVMVectorType(emitter->record, (unsigned)emitter->record_step);
   return LLVMBuildLoad2(emitter->vec->builder, row, pointer, "");
 }
 

@@ -10,6 +10,7 @@ enum {
   FREE_GROUP_LIMIT = 8,
   REPEAT_GROUP_LIMIT = 4,
   MERGE_GROUP_LIMIT = 2,
+  LESS = 4, /* times */
   DEEP = 16 /* products of a sum */
 };
 
@@ -324,6 +325,11 @@ static FusionDecision decide_nest(const FusionUse *use) {
   return YES("its only consumer takes the sums as they come");
 }
 
+/* Whether a few kernels may each make |producer|, cheap, of much less than it is: a one-hot mask, say. */
+static bool is_made_of_less(const HloInstruction *producer, const FusionUse *use) {
+  return operand_bytes(producer) <= shape_byte_size(producer->shape) / LESS && repeating_pays(producer, use);
+}
+
 /* A factor is packed once for each block of the other one, a few times in all: what is cheap may be computed then,
  * which saves its way through memory. */
 static FusionDecision decide_factor(const HloInstruction *producer, const FusionUse *use, bool *out_repeats) {
@@ -331,7 +337,7 @@ static FusionDecision decide_factor(const HloInstruction *producer, const Fusion
   if (use->is_ending) return NO("the kernel that makes its operand ends with it");
   if (is_free) return decide_free(producer, use);
   if (use->stored) return NO("stored for another user, and as quick to read");
-  if (use->group_count > 1) return NO("several kernels need it");
+  if (use->group_count > 1 && !is_made_of_less(producer, use)) return NO("several kernels need it");
   if (use->map_count > 1) return NO("packed under several index maps");
   if (use->repeated) return NO("used by what is computed more than once already");
   if (fusion_cost(producer) == FUSION_COST_HIGH) return NO("costly, and a factor may be packed more than once");
