@@ -70,6 +70,20 @@ def far(u):
     return erfc(2 * (1 + u) / (1 - u)) / erfc_scaled(u)
 
 
+def erfc_over(center):
+    """erfc(x) exp(x²) as a function of u = (x - center) / (x + center)."""
+
+    def value(u):
+        x = center * (1 + u) / (1 - u)
+        return erfc(x) * exp(x * x)
+
+    return value
+
+
+def place_over(center, x):
+    return (mpf(x) - center) / (mpf(x) + center)
+
+
 # name, comment, function, lower, upper, coefficients, weight of the error (1: absolute)
 LOG_TAIL = lambda f: series(lambda k: mpf(-1) ** k / (k + 3), f)
 FITS = [
@@ -94,6 +108,8 @@ FITS = [
     ("erf_single", "log(erfc -x) / x - 1, -3.95 <= x < 0", lambda x: log(erfc(-x)) / x - 1, -3.95, -1e-6, 9, lambda x: x * erfc(-x) / erf(x)),
     ("erf_near_double", "erf x / x - 1 in x², |x| <= 1", lambda z: erf(sqrt(z)) / sqrt(z) - 1, 0, 1, 12, UNIT),
     ("erf_far_double", "erfc(x) exp(x²) in (x - 2) / (x + 2), 1 <= x <= 6", erfc_scaled, -mpf(1) / 3, mpf(1) / 2, 15, far),
+    ("erfc_single", "erfc(x) exp(x²) in (x - 3) / (x + 3), 0 <= x <= 10.07", erfc_over(3), -1, place_over(3, 10.07), 11, lambda u: 1 / erfc_over(3)(u)),
+    ("erfc_double", "erfc(x) exp(x²) in (x - 5) / (x + 5), 0.5 <= x <= 27.3", erfc_over(5), place_over(5, 0.5), place_over(5, 27.3), 22, lambda u: 1 / erfc_over(5)(u)),
     ("cbrt", "cube root of 1 <= m <= 2", lambda m: mp.cbrt(m), 1, 2, 5, UNIT),
 ]
 
@@ -102,6 +118,7 @@ FITS = [
 # one for which the values at the middles of the first pieces are nearly floats.
 PIECES = [
     ("erf", "erf", erf, 1046 / 4096, 5, True),
+    ("erfc", "erfc(x) exp(x²)", lambda x: erfc(x) * exp(x * x), 2662 / 4096, 7, False),
 ]
 
 

@@ -17,10 +17,14 @@ void loop_strategy_scalar(const Kernel *kernel, Arena *arena, LoopStrategy *out_
 /* Bits of the widest element that the Kernel computes with; addresses (s64 only used as indices) do not count. */
 int emit_widest_element(const Kernel *kernel);
 
+#define LINE_BYTES 64 /* of a cache */
+
 /* --- how loops go through memory (memory_strategy.c) --- */
 
 /* In how many places at once the inner dim |dim|, walked in lanes, is read. */
 int memory_stream_count(const Kernel *kernel, int dim);
+/* How many bytes further on memory is asked for what the inner dim |dim|, walked in lanes, reads; 0: it is not. */
+int64_t memory_ahead(const Kernel *kernel, int dim);
 /* The ends of the ranges of |dim| within which all conditions on its index alone are known, the last one its extent; 1
  * when there are none, or too many. */
 int memory_known_ranges(const Kernel *kernel, int dim, int64_t ends[MAX_RANGES]);

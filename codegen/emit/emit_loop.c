@@ -188,6 +188,22 @@ static void change_scan_lanes(KernelEmitter *emitter, FoldNest *nest, int lanes)
   }
 }
 
+/* What the stage's loads at this point will read |ahead| bytes further on. */
+static void ask_ahead(KernelEmitter *emitter, int stage, int64_t ahead) {
+  const VecBuilder *vec = emitter->vec;
+  LLVMTypeRef byte = LLVMInt8TypeInContext(vec->context);
+  for (int32_t v = 0; v < emitter->kernel->value_count; v++) {
+    const KernelValue *value = &emitter->kernel->values[v];
+    if (value->kind != KERNEL_LOAD || value->stage != stage) continue;
+    LLVMValueRef first = point_load_pointer(&emitter->point, v);
+    int64_t bytes = type_storage_bytes(emitter->kernel->buffers[value->buffer].type) * emitter->point.lanes;
+    for (int64_t at = 0; at < bytes; at += LINE_BYTES) {
+      LLVMValueRef offset = emit_index_constant(emitter, ahead + at);
+      vec_prefetch(vec, LLVMBuildGEP2(vec->builder, byte, first, &offset, 1, ""));
+    }
+  }
+}
+
 static void emit_fold_vector_dim(KernelEmitter *emitter, FoldNest *nest, int dim) {
   const VectorWalk *walk = &emitter->loops.stage_walks[nest->stage];
   LLVMValueRef **slots = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef *, MAX_STREAMS * emitter->kernel->fold_count);
@@ -205,6 +221,7 @@ static void emit_fold_vector_dim(KernelEmitter *emitter, FoldNest *nest, int dim
       LLVMValueRef distance = emit_index_constant(emitter, part[i].begin - part->begin);
       emitter->point.dims[dim] = LLVMBuildAdd(emitter->vec->builder, loop.index, distance, "");
       advance_folds(emitter, nest, p + i);
+      if (walk->ahead > 0 && p == 0) ask_ahead(emitter, nest->stage, walk->ahead);
       point_forget(&emitter->point, height);
     }
     point_loop_end(&emitter->point, &loop);

@@ -8,7 +8,6 @@
 
 /* --- the strategy --- */
 
-#define LINE_BYTES 64 /* of a cache */
 #define CACHE_SIDE 64 /* of parts of the plane: their lines and pages stay at hand, whatever the strides */
 /* Of a source that no cache holds: runs of what is stored are long enough for memory to take them in order, short
  * enough that the pages of their source, one for each element of a run, are known to the processor; and some lines of

@@ -3,6 +3,9 @@
 #include "base/checked_math.h"
 #include "codegen/emit/emit_internal.h"
 
+/* Half of a large last-level cache: what is this long would not be there any more when somebody reads it. */
+#define STREAMED_BYTES (INT64_C(16) << 20)
+
 /* --- streams --- */
 
 #define STREAM_ELEMENTS 4096 /* at least, of each: runs of a page or two are over before they are fetched ahead */
@@ -25,17 +28,47 @@ static bool loads_in_order(const Kernel *kernel, int stage, int dim, int *out_lo
   return true;
 }
 
-int memory_stream_count(const Kernel *kernel, int dim) {
+/* The stage of |dim| does little but read along it and fold; how many folds.  0: it does more. */
+static int plain_fold_count(const Kernel *kernel, int dim) {
   int stage = kernel->dims[dim].stage, folds = 0, loads, applies;
-  if (stage == KERNEL_OUTER || kernel->stages[stage].store_count > 0) return 1;
-  if (kernel->dims[dim].extent < MAX_STREAMS * STREAM_ELEMENTS) return 1;
+  if (stage == KERNEL_OUTER || kernel->stages[stage].store_count > 0) return 0;
   for (int f = 0; f < kernel->fold_count; f++) {
     if (kernel->folds[f].stage != stage) continue;
-    if (kernel->folds[f].is_scan) return 1;
+    if (kernel->folds[f].is_scan) return 0;
     folds++;
   }
-  if (folds != 1 || !loads_in_order(kernel, stage, dim, &loads, &applies)) return 1;
-  return loads >= 1 && loads <= STREAM_LOADS && applies <= STREAM_APPLIES ? MAX_STREAMS : 1;
+  if (!loads_in_order(kernel, stage, dim, &loads, &applies)) return 0;
+  return loads >= 1 && loads <= STREAM_LOADS && applies <= STREAM_APPLIES ? folds : 0;
+}
+
+int memory_stream_count(const Kernel *kernel, int dim) {
+  if (kernel->dims[dim].extent < MAX_STREAMS * STREAM_ELEMENTS) return 1;
+  return plain_fold_count(kernel, dim) == 1 ? MAX_STREAMS : 1;
+}
+
+/* --- asking ahead --- */
+
+#define AHEAD_BYTES 8192      /* two pages: the hardware stops at the end of each */
+#define AHEAD_FROM_BYTES 4096 /* of a row, at least */
+
+static int load_count(const Kernel *kernel, int32_t buffer) {
+  int count = 0;
+  for (int v = 0; v < kernel->value_count; v++)
+    count += kernel->values[v].kind == KERNEL_LOAD && kernel->values[v].buffer == buffer;
+  return count;
+}
+
+int64_t memory_ahead(const Kernel *kernel, int dim) {
+  if (kernel->dims[dim].stage != 0 || plain_fold_count(kernel, dim) == 0) return 0;
+  for (int v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    if (value->kind != KERNEL_LOAD || value->stage != 0) continue;
+    const KernelBuffer *buffer = &kernel->buffers[value->buffer];
+    int64_t bytes = type_storage_bytes(buffer->type);
+    if (load_count(kernel, value->buffer) > 1) return 0; /* other loops take longer than what they read */
+    if (kernel->dims[dim].extent * bytes < AHEAD_FROM_BYTES || buffer->element_count * bytes < STREAMED_BYTES) return 0;
+  }
+  return AHEAD_BYTES;
 }
 
 /* --- ranges --- */
@@ -182,10 +215,6 @@ SweepStrategy memory_sweep_choose(const Kernel *kernel, const VectorWalk *walk) 
 }
 
 /* --- past the caches --- */
-
-/* Half of a large last-level cache: what is this long would not be there any more when somebody reads it. */
-#define STREAMED_BYTES (INT64_C(16) << 20)
-#define LINE_BYTES 64
 
 /* Every store is of whole registers at multiples of their size, as far as strides and |dim|'s lanes go. */
 static bool store_is_aligned(const Kernel *kernel, const KernelStore *store, int dim, int64_t elements) {

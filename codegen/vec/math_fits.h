@@ -3,7 +3,7 @@
 #ifndef XLAC_CODEGEN_VEC_MATH_FITS_H
 #define XLAC_CODEGEN_VEC_MATH_FITS_H
 
-#define MATH_FIT_MAX_TERMS 16
+#define MATH_FIT_MAX_TERMS 24
 
 typedef struct MathFit {
   int count;
@@ -31,11 +31,11 @@ extern const MathFit fit_sin_single, fit_sin_middle, fit_sin_double;
 extern const MathFit fit_cos_single, fit_cos_middle, fit_cos_double;
 extern const MathFit fit_atan_middle, fit_atan_double;
 extern const MathFit fit_tanh_single, fit_tanh_double;
-extern const MathFit fit_erf_single, fit_erf_near_double, fit_erf_far_double;
+extern const MathFit fit_erf_single, fit_erf_near_double, fit_erf_far_double, fit_erfc_single, fit_erfc_double;
 extern const MathFit fit_cbrt;
 
 extern const MathTable table_power, table_tanh;
 #define TABLE_TANH_STEP (2413 / 4096.0)
-extern const MathPieces pieces_erf;
+extern const MathPieces pieces_erf, pieces_erfc;
 
 #endif

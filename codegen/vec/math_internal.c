@@ -261,14 +261,13 @@ LLVMValueRef m_lookup(const Math *m, LLVMValueRef index, const MathTable *table)
 MathPlace m_place(const Math *m, LLVMValueRef x, double step) {
   LLVMValueRef size = m_at_most(m, m_abs(m, x), (MATH_TABLE_SIZE - 0.51) * step);
   MathWhole n = m_whole_product(m, size, 1 / step);
-  return (MathPlace){m_bits(m, n.sum), m_fma(m, n.value, m_const(m, -step), size)};
+  return (MathPlace){size, m_bits(m, n.sum), m_fma(m, n.value, m_const(m, -step), size)};
 }
 
-LLVMValueRef m_pieces(const Math *m, LLVMValueRef x, const MathPieces *pieces) {
-  MathPlace place = m_place(m, x, pieces->step);
-  LLVMValueRef sum = m_lookup(m, place.index, &pieces->terms[0]);
+LLVMValueRef m_pieces(const Math *m, const MathPlace *place, const MathPieces *pieces) {
+  LLVMValueRef sum = m_lookup(m, place->index, &pieces->terms[0]);
   for (int i = 1; i < pieces->count; i++) {
-    sum = m_fma(m, sum, place.rest, m_lookup(m, place.index, &pieces->terms[i]));
+    sum = m_fma(m, sum, place->rest, m_lookup(m, place->index, &pieces->terms[i]));
   }
   return sum;
 }

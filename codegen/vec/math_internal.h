@@ -78,14 +78,14 @@ MathWhole m_sixteenths_product(const Math *m, LLVMValueRef a, double b);
 /* value·2^(n rounded down), rounded once, where there are tables. */
 LLVMValueRef m_scale_by_floor(const Math *m, LLVMValueRef value, LLVMValueRef n);
 
-/* |x| = index·step + rest with |rest| <= step/2, index in the lowest four bits of integer lanes; where |x| is too large
- * for that, it counts as 15.49 steps.  step has so few digits that 15 steps are a float.  |rest| is NaN for NaN. */
+/* size = |x| = index·step + rest with |rest| <= step/2, index in the lowest four bits of integer lanes; size is 15.49
+ * steps where |x| is more.  step has so few digits that 15 steps are a float.  NaN stays in size and rest. */
 typedef struct MathPlace {
-  LLVMValueRef index, rest;
+  LLVMValueRef size, index, rest;
 } MathPlace;
 MathPlace m_place(const Math *m, LLVMValueRef x, double step);
-/* The function of |x|, beyond the last piece what it is at the end, where there are tables.  NaN stays. */
-LLVMValueRef m_pieces(const Math *m, LLVMValueRef x, const MathPieces *pieces);
+/* The function of place->size, where there are tables; |place| is by the pieces' step.  NaN stays. */
+LLVMValueRef m_pieces(const Math *m, const MathPlace *place, const MathPieces *pieces);
 
 /* A sum of two floats that do not overlap: about 106 bits of f64. */
 typedef struct MathPair {
@@ -104,6 +104,8 @@ LLVMValueRef math_exp(const Math *m, LLVMValueRef x);
 LLVMValueRef math_exp_moderate(const Math *m, LLVMValueRef x);
 /* exp(x.high + x.low), clamped to the range. */
 LLVMValueRef math_exp_pair(const Math *m, MathPair x);
+/* factor·exp(-x²) for x² < 700 (104): the square is not rounded. */
+LLVMValueRef math_decay(const Math *m, LLVMValueRef x, LLVMValueRef factor);
 LLVMValueRef math_expm1(const Math *m, LLVMValueRef x);
 /* expm1 in the same range; exact zeros and small numbers too, but not the sign of a zero. */
 LLVMValueRef math_expm1_moderate(const Math *m, LLVMValueRef x);

@@ -97,6 +97,7 @@ static LLVMValueRef call(const VecBuilder *vec, const VecOp *op, VecRule rule, c
 /* A divisor known when compiling becomes a multiplication, a small exponent some. */
 static bool is_called(const VecOp *op, const VecRow *row, const LLVMValueRef *operands) {
   if (op->opcode == HLO_POWER && vec_power_is_short(op, operands[1])) return false;
+  if (op->opcode == HLO_REMAINDER && vec_remainder_is_short(op, operands[1])) return false;
   if (row->placement == CALLED_IF_DOUBLE && type_storage_bytes(op->type) < 8) return false;
   if (row->placement != INLINE && type_is_integral(op->type) && op->opcode != HLO_POWER)
     return !LLVMIsConstant(operands[1]);

@@ -28,6 +28,8 @@ typedef LLVMValueRef (*VecRule)(const VecBuilder *vec, const VecOp *op, const LL
 
 /* Whether vec_math_pow is a few products for these exponents, constants, rather than a function. */
 bool vec_power_is_short(const VecOp *op, LLVMValueRef exponents);
+/* Whether vec_float_remainder is a few operations for these divisors, constants, rather than a function. */
+bool vec_remainder_is_short(const VecOp *op, LLVMValueRef divisors);
 
 /* s1, s2, s4, u1 …: back into the range of the type, extended to the byte. */
 LLVMValueRef vec_wrap_narrow(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes);

@@ -10,11 +10,18 @@ typedef struct ExpParts {
 
 #define LOG2_E 0x1.71547652b82fep+0
 
-/* x - n·ln 2; ln 2 in two parts, the first so short that n times it is exact.  NaN goes through all of it. */
+/* ln 2 in two parts, the first so short that n times it is exact. */
+static double ln_2_high(const Math *m) {
+  return m->is_double ? 0x1.62e42fefa38p-1 : 0x1.62ep-1;
+}
+
+static double ln_2_low(const Math *m) {
+  return m->is_double ? 0x1.ef35793c7673p-45 : 0x1.0bfbe8e8p-15;
+}
+
+/* x - n·ln 2.  NaN goes through all of it. */
 static LLVMValueRef take_powers(const Math *m, LLVMValueRef x, LLVMValueRef n) {
-  double high = m->is_double ? 0x1.62e42fefa38p-1 : 0x1.62ep-1;
-  double low = m->is_double ? 0x1.ef35793c7673p-45 : 0x1.0bfbe8e8p-15;
-  return m_fma(m, n, m_const(m, -low), m_fma(m, n, m_const(m, -high), x));
+  return m_fma(m, n, m_const(m, -ln_2_low(m)), m_fma(m, n, m_const(m, -ln_2_high(m)), x));
 }
 
 /* exp(r) - 1 */
@@ -70,6 +77,20 @@ LLVMValueRef math_exp_pair(const Math *m, MathPair x) {
   LLVMValueRef same = m_compare(m, LLVMRealOEQ, high, x.high);
   ExpParts parts = split_exp(m, high, m_select(m, same, x.low, m_const(m, 0)));
   return m_scale_by_power(m, m_add(m, parts.p, m_const(m, 1)), &parts.n);
+}
+
+LLVMValueRef math_decay(const Math *m, LLVMValueRef x, LLVMValueRef factor) {
+  if (!m_has_tables(m)) {
+    MathPair square = pair_product(m, x, x);
+    return m_mul(m, math_exp_pair(m, (MathPair){m_neg(m, square.high), m_neg(m, square.low)}), factor);
+  }
+  LLVMValueRef opposite = m_neg(m, x);
+  MathWhole n = m_sixteenths_product(m, m_mul(m, opposite, x), LOG2_E);
+  LLVMValueRef power = m_lookup(m, m_bits(m, n.sum), &table_power);
+  LLVMValueRef rest = m_fma(m, opposite, x, m_scale(m, n.value, -ln_2_high(m)));
+  rest = m_fma(m, n.value, m_const(m, -ln_2_low(m)), rest);
+  LLVMValueRef value = m_fma(m, power, small_expm1(m, rest, &fit_exp_sixteenth), power);
+  return m_scale_by_floor(m, m_mul(m, value, factor), n.value);
 }
 
 /* 2^n·(exp(r) - 1) + (2^n - 1), computed at half scale so that n = 128 (1024) does not overflow early; x where x²/2

@@ -1,4 +1,6 @@
 /* The floating remainder (C's fmod), exact for every quotient. */
+#include <math.h>
+
 #include "codegen/ir/ir_loop.h"
 #include "codegen/vec/math_internal.h"
 
@@ -31,9 +33,33 @@ static LLVMValueRef reduce(const Math *d, LLVMValueRef rest, LLVMValueRef size) 
   return rest;
 }
 
+/* --- divisors known when compiling --- */
+
+/* A power of two from 1 on that is everywhere the divisor: neither quotient nor product loses a digit that counts. */
+static bool known_power(LLVMValueRef divisors, double *out_power) {
+  int exponent;
+  if (!vec_same_constant(divisors, out_power) || !(*out_power >= 1 && *out_power <= 0x1p100)) return false;
+  return frexp(*out_power, &exponent) == 0.5;
+}
+
+bool vec_remainder_is_short(const VecOp *op, LLVMValueRef divisors) {
+  double power;
+  return type_is_float(op->type) && known_power(divisors, &power);
+}
+
+/* What is left of |x| without the whole multiples; NaN for infinities, inf - inf. */
+static LLVMValueRef remainder_of_power(const Math *m, LLVMValueRef x, double power) {
+  VecOp floor_op = {HLO_FLOOR, m->type, m->type, {0, 0}};
+  LLVMValueRef size = m_abs(m, x), quotient = m_scale(m, size, 1 / power);
+  LLVMValueRef multiple = m_scale(m, vec_apply(m->vec, &floor_op, &quotient, m->lanes), power);
+  return m_copysign(m, m_sub(m, size, multiple), x);
+}
+
 /* The sign of x; NaN for y = 0 and for infinite x; x itself for infinite y. */
 VEC_RULE(vec_float_remainder) {
   Math m = math_of(vec, op->type, lanes), d = math_double(&m);
+  double power;
+  if (known_power(operands[1], &power)) return remainder_of_power(&m, operands[0], power);
   LLVMValueRef x = m_in_double(&m, operands[0]), y = m_in_double(&m, operands[1]);
   LLVMValueRef rest = m_abs(&d, x), size = m_abs(&d, y), infinity = m_infinity(&d);
   LLVMValueRef x_is_finite = m_compare(&d, LLVMRealOLT, rest, infinity),

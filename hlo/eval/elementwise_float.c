@@ -78,6 +78,7 @@ static void float_complex(int bits, int64_t count, void *out, const void *a, con
   KERNEL(COSH, cosh(x))                   \
   KERNEL(COSINE, cos(x))                  \
   KERNEL(ERF, erf(x))                     \
+  KERNEL(ERFC, erfc(x))                   \
   KERNEL(EXPONENTIAL, exp(x))             \
   KERNEL(EXPONENTIAL_MINUS_ONE, expm1(x)) \
   KERNEL(FLOOR, floor(x))                 \

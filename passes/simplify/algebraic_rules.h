@@ -1,7 +1,8 @@
 /* Rewrite rules of the algebraic simplifier.
  *
  * A rule takes an instruction of its opcode and returns one of the same shape, layout included, that computes the same
- * bits (but for the payload of NaNs, and for rules of --fast-math and --excess-precision), or NULL.  New instructions
+ * bits (but for the payload of NaNs, for functions that are spelled out, and for rules of --fast-math and
+ * --excess-precision), or NULL.  New instructions
  * go to the same computation; the old one is replaced by the caller. */
 #ifndef XLAC_PASSES_SIMPLIFY_ALGEBRAIC_RULES_H
 #define XLAC_PASSES_SIMPLIFY_ALGEBRAIC_RULES_H
@@ -25,16 +26,17 @@ typedef struct AlgebraicRules {
   int count;
 } AlgebraicRules;
 
-AlgebraicRules algebraic_splat_rules(void);   /* rules_splat.c: what is the same everywhere, or has no elements */
-AlgebraicRules algebraic_arith_rules(void);   /* rules_arith.c: arithmetic, constants */
-AlgebraicRules algebraic_logic_rules(void);   /* rules_logic.c: bits, selection, conversion */
-AlgebraicRules algebraic_compare_rules(void); /* rules_compare.c: comparison, what integer ranges decide */
-AlgebraicRules algebraic_shape_rules(void);   /* rules_shape.c: reshape, transpose, broadcast */
-AlgebraicRules algebraic_slice_rules(void);   /* rules_slice.c: slices, pads, concatenations, copies */
-AlgebraicRules algebraic_update_rules(void);  /* rules_update.c: slices and updates at run time, gather, scatter */
-AlgebraicRules algebraic_reduce_rules(void);  /* rules_reduce.c: reductions, windows, sorts */
-AlgebraicRules algebraic_window_rules(void);  /* rules_window.c: windows over what is the same everywhere */
-AlgebraicRules algebraic_dot_rules(void);     /* rules_dot.c: dot, convolution */
+AlgebraicRules algebraic_splat_rules(void);    /* rules_splat.c: what is the same everywhere, or has no elements */
+AlgebraicRules algebraic_arith_rules(void);    /* rules_arith.c: arithmetic, constants */
+AlgebraicRules algebraic_logic_rules(void);    /* rules_logic.c: bits, selection, conversion */
+AlgebraicRules algebraic_compare_rules(void);  /* rules_compare.c: comparison, what integer ranges decide */
+AlgebraicRules algebraic_shape_rules(void);    /* rules_shape.c: reshape, transpose, broadcast */
+AlgebraicRules algebraic_slice_rules(void);    /* rules_slice.c: slices, pads, concatenations, copies */
+AlgebraicRules algebraic_update_rules(void);   /* rules_update.c: slices and updates at run time, gather, scatter */
+AlgebraicRules algebraic_reduce_rules(void);   /* rules_reduce.c: reductions, windows, sorts */
+AlgebraicRules algebraic_window_rules(void);   /* rules_window.c: windows over what is the same everywhere */
+AlgebraicRules algebraic_dot_rules(void);      /* rules_dot.c: dot, convolution */
+AlgebraicRules algebraic_function_rules(void); /* rules_functions.c: functions that are spelled out */
 
 /* For --fast-math only: other roundings, signs of zeros, no regard for NaN and infinities.  Those of functions are in
  * rules_fast.c, the others beside what they are like. */

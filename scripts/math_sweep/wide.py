@@ -34,7 +34,7 @@ def exact_functions():
     return {
         "exponential": mp.exp, "exponential-minus-one": mp.expm1, "log": mp.log, "log-plus-one": mp.log1p, "tanh": mp.tanh,
         "logistic": lambda x: 1 / (1 + mp.exp(-x)), "sine": mp.sin, "cosine": mp.cos, "tan": mp.tan, "asin": mp.asin, "acos": mp.acos,
-        "sinh": mp.sinh, "cosh": mp.cosh, "asinh": mp.asinh, "acosh": mp.acosh, "atanh": mp.atanh, "erf": mp.erf, "sqrt": mp.sqrt,
+        "sinh": mp.sinh, "cosh": mp.cosh, "asinh": mp.asinh, "acosh": mp.acosh, "atanh": mp.atanh, "erf": mp.erf, "erfc": mp.erfc, "sqrt": mp.sqrt,
         "cbrt": lambda x: mp.sign(x) * mp.cbrt(abs(x)), "rsqrt": lambda x: 1 / mp.sqrt(x), "abs": abs, "sign": lambda x: x / abs(x)}
 
 
