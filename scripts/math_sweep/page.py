@@ -19,12 +19,13 @@ def functions_of(cell):
 
 
 def own_bounds(text, kind):
-    """By function, of the tables that have a column |kind|."""
+    """By function, of the tables that have a column |kind|; not of what was not measured."""
     found = {}
     for table in TABLE.findall(text):
         titles, _, *rows = map(cells_of, table.splitlines())
         if kind in titles:
-            found.update({name: float(row[titles.index(kind)]) for row in rows for name in functions_of(row[0])})
+            column = titles.index(kind)
+            found.update({name: float(row[column].replace("∞", "inf")) for row in rows for name in functions_of(row[0]) if row[column] != "–"})
     return found
 
 
