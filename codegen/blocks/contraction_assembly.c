@@ -6,8 +6,6 @@
 #include "base/arena.h"
 #include "codegen/blocks/contraction_internal.h"
 
-#define LARGEST_OFFSET INT32_MAX
-
 /* What a step does with a vector of the rhs and a number of the lhs in all lanes.  |add| NULL: |multiply| adds to the
  * sum as well; otherwise the product goes through a register of its own. */
 typedef struct StepInstructions {
@@ -51,8 +49,8 @@ typedef struct MicroAssembly {
   bool takes_numbers; /* from memory: each is multiplied once */
 } MicroAssembly;
 
-static bool choose_registers(const VecTarget *target, MicroAssembly *micro) {
-  int vectors = micro->blocking->panel_vectors, others = micro->steps->add != NULL ? 2 : 1;
+static bool choose_registers(const VecTarget *target, int vectors, MicroAssembly *micro) {
+  int others = micro->steps->add != NULL ? 2 : 1;
   int left = target->register_count - micro->sum_count - others;
   if (left < 0) return false;
   /* Operands in memory take the place of the last one only. */
@@ -163,9 +161,30 @@ static void take_excess(const MicroAssembly *micro) {
               i % micro->blocking->panel_vectors * micro->vector_bytes, micro->width, i, micro->width, i);
 }
 
+bool contraction_has_assembly(const VecTarget *target, const ContractionBlocking *blocking, int rows, int vectors) {
+  MicroAssembly micro = {.steps = steps_of(target, blocking), .sum_count = rows * vectors};
+  int vector_bytes = blocking->lanes * type_storage_bytes(blocking->type);
+  bool has_registers = target->has_avx2_fma && vector_bytes >= 16;
+  return has_registers && micro.steps != NULL && choose_registers(target, vectors, &micro);
+}
+
+/* All of it for tiles of |rows|. */
+static void emit_rows(const VecTarget *target, MicroAssembly micro, int rows) {
+  ContractionBlocking blocking = *micro.blocking;
+  blocking.tile_rows = rows;
+  micro.blocking = &blocking;
+  micro.sum_count = rows * blocking.panel_vectors;
+  choose_registers(target, blocking.panel_vectors, &micro);
+  begin_sums(&micro);
+  emit_steps(&micro);
+  if (blocking.lhs_shifted) take_excess(&micro);
+  move_tile(&micro, true);
+  add_line(&micro, "vzeroupper\nretq");
+}
+
 const char *contraction_micro_assembly(Arena *arena, const VecTarget *target, const ContractionBlocking *blocking) {
+  if (!contraction_has_assembly(target, blocking, blocking->tile_rows, blocking->panel_vectors)) return NULL;
   int element_bytes = type_storage_bytes(blocking->type), vector_bytes = blocking->lanes * element_bytes;
-  if (!target->has_avx2_fma || vector_bytes < 16) return NULL;
   StringBuilder out;
   MicroAssembly micro = {.blocking = blocking,
                          .steps = steps_of(target, blocking),
@@ -174,17 +193,16 @@ const char *contraction_micro_assembly(Arena *arena, const VecTarget *target, co
                                   : vector_bytes == 32 ? 'y'
                                                        : 'x',
                          .element_bytes = element_bytes,
-                         .vector_bytes = vector_bytes,
-                         .sum_count = blocking->tile_rows * blocking->panel_vectors};
-  if (micro.steps == NULL || !choose_registers(target, &micro)) return NULL;
+                         .vector_bytes = vector_bytes};
   if (blocking->tile_rows * blocking->row_stride > LARGEST_OFFSET / element_bytes) return NULL;
   sb_init(&out, arena);
   if (blocking->sums_in_result) sb_printf(&out, "shlq $$%d, %%r9\n", element_bytes == 8 ? 3 : 2);
-  begin_sums(&micro);
-  emit_steps(&micro);
-  if (blocking->lhs_shifted) take_excess(&micro);
-  move_tile(&micro, true);
-  add_line(&micro, "vzeroupper\nretq");
+  if (blocking->rest_rows > 0) add_line(&micro, "testb $$2, 8(%rsp)\njne 5f");
+  emit_rows(target, micro, blocking->tile_rows);
+  if (blocking->rest_rows > 0) {
+    add_line(&micro, "5:");
+    emit_rows(target, micro, blocking->rest_rows);
+  }
   StringView text = sb_view(&out);
   return arena_copy_string(arena, text.data, text.size);
 }

@@ -76,7 +76,7 @@ static TileRows tile_rows(ContractionEmitter *emitter, const BlockPosition *posi
   }
   if (blocking->lhs_by_tiles) return rows;
   LLVMValueRef first = rows.begin;
-  if (blocking->rows.size % blocking->tile_rows != 0) {
+  if (blocking->rest_rows == 0 && blocking->rows.size % blocking->tile_rows != 0) {
     first = ir_index_minimum(vec->builder, rows.begin, block_int(vec, blocking->rows.size - blocking->tile_rows));
     rows.before = LLVMBuildSub(vec->builder, rows.begin, first, "");
   }
@@ -148,7 +148,8 @@ static TilePlace tile_place(ContractionEmitter *emitter, const BlockPosition *po
   if (!blocking->sums_in_result) return place;
   LLVMValueRef result = contraction_result_address(emitter, rows->begin, position->column);
   LLVMValueRef stride = block_int(vec, blocking->sum_stride);
-  LLVMValueRef by_rows = is_whole(vec, rows->begin, blocking->tile_rows, blocking->rows.size);
+  LLVMValueRef by_rows =
+      blocking->rest_rows > 0 ? NULL : is_whole(vec, rows->begin, blocking->tile_rows, blocking->rows.size);
   LLVMValueRef by_columns = is_whole(vec, position->column, blocking->panel_width, blocking->column_run);
   place.inside = by_rows == NULL || by_columns == NULL ? (by_rows != NULL ? by_rows : by_columns)
                                                        : LLVMBuildAnd(vec->builder, by_rows, by_columns, "");
@@ -289,6 +290,8 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
                     .depth = tile_depth(emitter, position, rows.begin),
                     .rhs_stride = position->rhs_stride};
   call.adds = equals(vec, position->number, 0, LLVMIntNE);
+  if (blocking->rest_rows > 0)
+    call.is_last = equals(vec, rows.begin, blocking->rows.size - blocking->rest_rows, LLVMIntEQ);
   if (blocking->rhs_ahead && blocking->rhs_in_place) {
     call.ahead = position->ahead;
     call.ahead_stride = blocking->rhs_stride;
@@ -442,9 +445,14 @@ static void emit_rows(ContractionEmitter *emitter, LLVMValueRef first_tile) {
   PointLoop blocks = point_loop_begin(&emitter->point, ir_range_below(block_int(vec, blocking->block_count)), 1);
   position.number = blocks.index;
   position.depth = depth_block(emitter, blocks.index);
-  if (!blocking->lhs_in_place)
-    contraction_pack_lhs(emitter, &position.depth, position.row_begin,
-                         ir_index_multiply(vec->builder, position.tile_count, blocking->tile_rows));
+  if (!blocking->lhs_in_place) {
+    LLVMValueRef row_count = ir_index_multiply(vec->builder, position.tile_count, blocking->tile_rows);
+    if (blocking->rest_rows > 0) {
+      LLVMValueRef left = LLVMBuildSub(vec->builder, block_int(vec, blocking->rows.size), position.row_begin, "");
+      row_count = ir_index_minimum(vec->builder, row_count, left);
+    }
+    contraction_pack_lhs(emitter, &position.depth, position.row_begin, row_count);
+  }
   PointLoop panels = point_loop_begin(&emitter->point, ir_range_below(panel_count), 1);
   position.first_panel = chunks.index;
   position.panel_count = panel_count;

@@ -21,7 +21,8 @@ typedef struct ValueSet {
 typedef enum ContractionRole { ROLE_BATCH, ROLE_ROWS, ROLE_COLUMNS, ROLE_COUNT } ContractionRole;
 
 #define MOST_KEPT 8
-#define LINE_BYTES 64 /* of a cache */
+#define LINE_BYTES 64            /* of a cache */
+#define LARGEST_OFFSET INT32_MAX /* in an address of an instruction */
 #define FIRST_CACHE_SETS 64
 #define MOST_COMMON_GUARDS 4
 #define MOST_CUTS 3
@@ -62,8 +63,11 @@ struct ContractionBlocking {
   int64_t lhs_slot;      /* elements of a packed tile of the lhs */
   int64_t packed_stride; /* from row to row of the packed panel */
 
-  /* Rows: tiles of |tile_rows|, blocks of tiles. */
+  /* Rows: tiles of |tile_rows|, blocks of tiles.  Where it is not 0 the last tile has |rest_rows| alone; otherwise it
+   * computes some rows twice, or none. */
   int64_t tile_count, tiles_per_block;
+  int rest_rows;
+  double rest_cost; /* as |step_cost|, of that tile */
 
   bool rhs_is_plain; /* a load, not guarded, contiguous along the columns */
   bool rhs_transposes,
@@ -316,6 +320,7 @@ LLVMValueRef contraction_result_address(ContractionEmitter *emitter, LLVMValueRe
  * contraction_lines_ahead lines of each are asked for. */
 typedef struct MicroCall {
   LLVMValueRef lhs, rhs, tile, tile_stride, depth, rhs_stride, adds, ahead;
+  LLVMValueRef is_last; /* the tile has |rest_rows|; NULL: it has not */
   int64_t ahead_stride;
 } MicroCall;
 
@@ -329,6 +334,9 @@ bool contraction_continues(const ContractionBlocking *blocking);
 /* How many lines of each row ahead it asks for. */
 int contraction_lines_ahead(const ContractionBlocking *blocking);
 
+/* Whether it is text for tiles of |rows| × |vectors| registers and less of a blocking whose types and lanes are known.
+ */
+bool contraction_has_assembly(const VecTarget *target, const ContractionBlocking *blocking, int rows, int vectors);
 /* The function that does so as text, in |arena|; NULL where it is left to LLVM: other processors than x86 with AVX2 and
  * FMA, types without such instructions (contraction_assembly.c). */
 const char *contraction_micro_assembly(Arena *arena, const VecTarget *target, const ContractionBlocking *blocking);

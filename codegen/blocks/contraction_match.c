@@ -22,6 +22,9 @@
 #define MANY_ENTRIES 16
 /* Times the least time of a tile's sizes that is not worth trying another tile for, nor more bytes. */
 #define OTHER_TILE_TIME 1.05
+/* Times the time of other tiles that one with a last tile of fewer rows must take: tiles of 49 rows would be 14 + 14 +
+ * 14 + 7 rather than 7 rows of more columns, which read weights from memory in longer stretches. */
+#define LAST_TILE_TIME 0.992
 /* Cycles of a register's multiplications.  Of 512 bits some processors do two in a cycle, others one. */
 #define FASTEST_MULTIPLICATION 0.5
 #define LONG_MULTIPLICATION 0.6
@@ -263,12 +266,28 @@ static double multiplication_of(const VecTarget *target) {
   return target->vector_bits >= 512 ? LONG_MULTIPLICATION : FASTEST_MULTIPLICATION;
 }
 
-/* The rows of a tile with |vectors| registers of each. */
-static int rows_of_tile(int64_t all_rows, TileLimit limit, int vectors) {
-  int64_t rows = limit.most_sums / vectors;
-  if (!limit.whole) return (int)ceil_div(all_rows, ceil_div(all_rows, rows));
-  while (all_rows % rows != 0) rows--;
-  return (int)rows;
+/* The rows of tiles, and of the last one if that has fewer; what a step of them all takes. */
+typedef struct TileRows {
+  int rows, rest;
+  double cost;
+} TileRows;
+
+/* Tiles with |vectors| registers of each row: as many rows as there are registers for, the last tile fewer if
+ * |may_rest|; or tiles that leave as few rows as there can be. */
+static TileRows rows_of_tiles(int64_t all_rows, TileLimit limit, int vectors, bool may_rest) {
+  int64_t most = limit.most_sums / vectors, rows = most;
+  if (limit.whole)
+    while (all_rows % rows != 0) rows--;
+  else
+    rows = ceil_div(all_rows, ceil_div(all_rows, most));
+  TileRows even = {(int)rows, 0,
+                   (double)ceil_div(all_rows, rows) * tile_cost((int)rows, vectors, limit.multiplication)};
+  int rest = (int)(all_rows % most);
+  if (!may_rest || limit.whole || all_rows < most || rest == 0) return even;
+  double whole = (double)(all_rows / most) * tile_cost((int)most, vectors, limit.multiplication);
+  double cost = (whole + tile_cost(rest, vectors, limit.multiplication)) / LAST_TILE_TIME;
+  TileRows uneven = {(int)most, rest, cost};
+  return uneven.cost < even.cost ? uneven : even;
 }
 
 static void choose_tile(const Kernel *kernel, const VecTarget *target, TileLimit limit, ContractionBlocking *blocking) {
@@ -281,17 +300,19 @@ static void choose_tile(const Kernel *kernel, const VecTarget *target, TileLimit
   int64_t lhs_stride = contraction_lhs_stride(kernel, blocking) * type_storage_bytes(blocking->type);
   double best = 0;
   for (int vectors = 1; vectors <= largest_panel_vectors(target); vectors++) {
-    int rows = rows_of_tile(blocking->rows.size, limit, vectors);
-    int64_t tiles = ceil_div(blocking->rows.size, rows);
+    bool may_rest = contraction_has_assembly(target, blocking, limit.most_sums / vectors, vectors);
+    TileRows tiles = rows_of_tiles(blocking->rows.size, limit, vectors, may_rest);
     int64_t panels = runs * ceil_div(blocking->column_run, vectors * lanes);
-    double cost = (double)tiles * (double)panels * tile_cost(rows, vectors, limit.multiplication);
-    if (lhs_stride > 0 && contraction_rows_meet(rows, lhs_stride)) cost *= PACKED_ROWS;
+    double cost = (double)panels * tiles.cost;
+    if (lhs_stride > 0 && contraction_rows_meet(tiles.rows, lhs_stride)) cost *= PACKED_ROWS;
     if (best != 0 && cost >= best) continue;
     best = cost;
-    blocking->step_cost = tile_cost(rows, vectors, multiplication_of(target));
+    blocking->step_cost = tile_cost(tiles.rows, vectors, multiplication_of(target));
+    blocking->rest_cost = tile_cost(tiles.rest, vectors, multiplication_of(target));
     blocking->panel_vectors = vectors;
-    blocking->tile_rows = rows;
-    blocking->tile_count = tiles;
+    blocking->tile_rows = tiles.rows;
+    blocking->rest_rows = tiles.rest;
+    blocking->tile_count = ceil_div(blocking->rows.size, tiles.rows);
     blocking->panels_per_run = panels / runs;
     blocking->panel_count = panels;
   }
@@ -332,7 +353,6 @@ static void choose_in_place(const Kernel *kernel, ContractionBlocking *blocking)
   const KernelValue *rhs = &kernel->values[blocking->rhs];
   bool converts = rhs->kind == KERNEL_APPLY && rhs->opcode == HLO_CONVERT && blocking->group == 1;
   int32_t source = converts ? rhs->operands[0] : blocking->rhs;
-  blocking->rhs_type = blocking->type;
   if (!is_plain_rhs(kernel, blocking, source) || blocking->column_run < blocking->panel_width) return;
   if (blocking->tile_count > 1 && converts) return;
   if (contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth) < blocking->depth.count) return;
@@ -501,8 +521,8 @@ static void choose_sums(const Kernel *kernel, ContractionBlocking *blocking) {
   if (!is_plain || stored_step(kernel, last) != 1 || !reads_no_result(kernel, blocking, result)) return;
   blocking->sums_in_result = stores_rows_evenly(kernel, blocking, &blocking->sum_stride);
   blocking->stores_sums = is_accumulator(&kernel->values[store->value]);
-  blocking->has_edges =
-      blocking->rows.size % blocking->tile_rows != 0 || blocking->column_run % blocking->panel_width != 0;
+  bool is_ragged = blocking->rest_rows == 0 && blocking->rows.size % blocking->tile_rows != 0;
+  blocking->has_edges = is_ragged || blocking->column_run % blocking->panel_width != 0;
 }
 
 /* A tile, and how much is packed at a time. */
@@ -561,6 +581,7 @@ static bool complete_blocking(const Kernel *kernel, const VecTarget *target, Con
   choose_run(kernel, target, blocking);
   if (!pays(blocking)) return false;
   choose_group(kernel, target, blocking);
+  blocking->rhs_type = blocking->type;
   if (!choose_tile_and_blocks(kernel, target, limit, blocking)) return false;
   contraction_choose_common_guards(kernel, blocking);
   choose_split(blocking);

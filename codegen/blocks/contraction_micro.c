@@ -13,7 +13,7 @@ enum {
   ARG_DEPTH,
   ARG_RHS_STRIDE,
   ARG_TILE_STRIDE,
-  ARG_ADD,
+  ARG_FLAGS, /* 1: adds; 2: the last tile */
   ARG_AHEAD,
   ARG_AHEAD_STRIDE,
   ARG_COUNT
@@ -31,7 +31,7 @@ typedef struct MicroEmitter {
 static LLVMTypeRef micro_type(const VecBuilder *vec) {
   LLVMTypeRef pointer = LLVMPointerTypeInContext(vec->context, 0), index = LLVMInt64TypeInContext(vec->context);
   LLVMTypeRef parameters[ARG_COUNT] = {
-      pointer, pointer, pointer, index, index, index, LLVMInt1TypeInContext(vec->context), pointer, index};
+      pointer, pointer, pointer, index, index, index, LLVMInt8TypeInContext(vec->context), pointer, index};
   return LLVMFunctionType(LLVMVoidTypeInContext(vec->context), parameters, ARG_COUNT, false);
 }
 
@@ -49,12 +49,13 @@ bool contraction_continues(const ContractionBlocking *blocking) {
 
 static void micro_name(const ContractionBlocking *blocking, char *out, size_t size) {
   static const char *const groups[] = {[2] = ".pairs", [4] = ".quads"};
-  char strips[48] = "";
+  char strips[48] = "", rest[16] = "";
+  if (blocking->rest_rows > 0) snprintf(rest, sizeof rest, ".last%d", blocking->rest_rows);
   int64_t gap = contraction_strip_gap(blocking);
   if (gap > 0) snprintf(strips, sizeof strips, ".strips%lld+%lld", (long long)blocking->strip_run, (long long)gap);
-  snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d.%d%s%s%s%s%s%s", type_text(blocking->type),
+  snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d.%d%s%s%s%s%s%s%s", type_text(blocking->type),
            type_text(blocking->rhs_type), blocking->tile_rows, blocking->panel_vectors, blocking->lanes,
-           (int)blocking->row_stride, contraction_lines_ahead(blocking), strips,
+           (int)blocking->row_stride, contraction_lines_ahead(blocking), strips, rest,
            contraction_continues(blocking) ? ".on" : "",
            blocking->common_guard_count > 0 || blocking->cut ? ".perhaps" : "",
            blocking->sums_in_result ? ".apart" : "", blocking->group > 1 ? groups[blocking->group] : "",
@@ -78,12 +79,17 @@ static LLVMValueRef sum_pointer(const MicroEmitter *micro, int sum) {
                        LLVMBuildAdd(vec->builder, begin, block_int(vec, column), ""));
 }
 
+static LLVMValueRef adds(const MicroEmitter *micro) {
+  LLVMTypeRef type = LLVMInt1TypeInContext(micro->vec->context);
+  return LLVMBuildTrunc(micro->vec->builder, micro->arguments[ARG_FLAGS], type, "");
+}
+
 /* sums ← add ? tile : 0, without a branch: a masked load is one instruction for LLVM to compile where a load and what
  * joins it with 0 are several. */
 static void load_sums_masked(const MicroEmitter *micro, LLVMValueRef *out_sums) {
   const VecBuilder *vec = micro->vec;
   int lanes = micro->blocking->lanes;
-  LLVMValueRef mask = vec_splat(vec, micro->arguments[ARG_ADD], lanes);
+  LLVMValueRef mask = vec_splat(vec, adds(micro), lanes);
   for (int i = 0; i < micro->sum_count; i++)
     out_sums[i] = vec_load(vec, micro->blocking->type, sum_pointer(micro, i), mask, lanes);
 }
@@ -107,7 +113,7 @@ static void load_sums(const MicroEmitter *micro, LLVMValueRef *out_sums) {
   }
   const VecBuilder *vec = micro->vec;
   LLVMBasicBlockRef start = LLVMGetInsertBlock(vec->builder), load = add_block(micro), behind = add_block(micro);
-  LLVMBuildCondBr(vec->builder, micro->arguments[ARG_ADD], load, behind);
+  LLVMBuildCondBr(vec->builder, adds(micro), load, behind);
   LLVMPositionBuilderAtEnd(vec->builder, load);
   LLVMValueRef loaded[MAX_SUMS];
   for (int i = 0; i < micro->sum_count; i++)
@@ -230,6 +236,7 @@ static LLVMValueRef micro_function(const VecBuilder *vec, const ContractionBlock
   LLVMGetParams(function, micro.arguments);
   Arena *scratch = arena_create();
   const char *assembly = contraction_micro_assembly(scratch, vec->target, blocking);
+  XLAC_CHECK(assembly != NULL || blocking->rest_rows == 0);
   if (assembly != NULL)
     ir_function_set_assembly(vec->builder, function, sv_from_cstring(assembly));
   else
@@ -239,13 +246,21 @@ static LLVMValueRef micro_function(const VecBuilder *vec, const ContractionBlock
   return function;
 }
 
+static LLVMValueRef call_flags(const VecBuilder *vec, const MicroCall *call) {
+  LLVMTypeRef type = LLVMInt8TypeInContext(vec->context);
+  LLVMValueRef add = LLVMBuildZExt(vec->builder, call->adds, type, "");
+  if (call->is_last == NULL) return add;
+  LLVMValueRef last = LLVMConstInt(type, 2, false), none = LLVMConstNull(type);
+  return LLVMBuildOr(vec->builder, add, LLVMBuildSelect(vec->builder, call->is_last, last, none, ""), "");
+}
+
 void contraction_micro_call(const VecBuilder *vec, const ContractionBlocking *blocking, const MicroCall *call) {
   LLVMValueRef arguments[ARG_COUNT] = {[ARG_LHS] = call->lhs,
                                        [ARG_RHS] = call->rhs,
                                        [ARG_TILE] = call->tile,
                                        [ARG_DEPTH] = call->depth,
                                        [ARG_RHS_STRIDE] = call->rhs_stride,
-                                       [ARG_ADD] = call->adds,
+                                       [ARG_FLAGS] = call_flags(vec, call),
                                        [ARG_TILE_STRIDE] = call->tile_stride};
   arguments[ARG_AHEAD] = call->ahead != NULL ? call->ahead : LLVMGetPoison(LLVMTypeOf(call->lhs));
   arguments[ARG_AHEAD_STRIDE] = block_int(vec, call->ahead_stride);

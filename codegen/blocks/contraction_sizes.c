@@ -138,7 +138,9 @@ static void choose_lhs_in_place(const Kernel *kernel, ContractionBlocking *block
   const DimList *depth = &blocking->depth;
   if (contraction_merged_suffix(kernel, &blocking->lhs_set, depth) < depth->count - blocking->chunk_dim) return;
   int64_t stride = contraction_lhs_stride(kernel, blocking);
-  if (stride == 0 || contraction_rows_meet(blocking->tile_rows, stride * type_storage_bytes(blocking->type))) return;
+  int64_t bytes = type_storage_bytes(blocking->type);
+  if (stride == 0 || stride > LARGEST_OFFSET / bytes / blocking->tile_rows) return;
+  if (contraction_rows_meet(blocking->tile_rows, stride * bytes)) return;
   blocking->lhs_in_place = true;
   blocking->row_stride = stride;
 }
@@ -255,7 +257,7 @@ static double rhs_reading_cost(const ContractionBlocking *blocking, const Packin
 
 /* Which part of the tiles reaches beyond the result. */
 static double edge_share(const ContractionBlocking *blocking) {
-  double rows = (double)(blocking->rows.size / blocking->tile_rows);
+  double rows = (double)(blocking->rest_rows > 0 ? blocking->tile_count : blocking->rows.size / blocking->tile_rows);
   double runs = (double)(blocking->columns.size / blocking->column_run);
   double columns = runs * (double)(blocking->column_run / blocking->panel_width);
   return 1 - rows * columns / ((double)blocking->tile_count * (double)blocking->panel_count);
@@ -264,6 +266,7 @@ static double edge_share(const ContractionBlocking *blocking) {
 /* Of a line of sums in the result, loaded and stored, where |kept| bytes of them are between two times. */
 static double result_line_cost(const ContractionBlocking *blocking, double kept) {
   int64_t bytes = type_storage_bytes(blocking->type);
+  if (kept > SECOND_CACHE_BYTES) return result_line_far;
   int64_t rows = blocking->tiles_per_block * blocking->tile_rows;
   double taken = kept > 0 ? contraction_cache_bytes(SECOND_CACHE_SETS, rows, blocking->sum_stride * bytes,
                                                     blocking->panels_per_chunk * blocking->panel_width * bytes)
@@ -306,7 +309,9 @@ static double cost(const ContractionBlocking *blocking, const PackingCosts *pack
   double tiles_here = (double)blocking->tiles_per_block, share = packed_share(blocking);
 
   double rows_share = blocking->lhs_by_tiles ? blocking->cut_share : 1;
-  double total = tiles * panels * (depth * blocking->step_cost * rows_share + blocks * call_cost);
+  double steps = tiles * blocking->step_cost * rows_share;
+  if (blocking->rest_rows > 0) steps += blocking->rest_cost - blocking->step_cost;
+  double total = panels * (steps * depth + tiles * blocks * call_cost);
   total += tiles * panels * sums_moving_cost(blocking);
   double panel_bytes = block_depth * (double)blocking->packed_stride * bytes;
   double rows_bytes = blocking->tile_rows * block_depth * bytes * share;

@@ -181,6 +181,27 @@ static void contraction_of_other_types_is_right(void **state) {
   }
 }
 
+/* 106 rows are 7 tiles of 14 and one of 8 with 32 registers: in every order, with the types that have instructions for
+ * it, and with sums that go through memory. */
+static void contraction_with_a_last_tile_of_fewer_rows_is_right(void **state) {
+  (void)state;
+  static const PrimitiveType types[][2] = {{TYPE_F32, TYPE_F32}, {TYPE_S32, TYPE_S32},  {TYPE_S32, TYPE_S8},
+                                           {TYPE_S32, TYPE_U8},  {TYPE_F32, TYPE_BF16}, {TYPE_F64, TYPE_F64}};
+  enum { COUNT = sizeof types / sizeof *types };
+  for (int i = 0; i < 8 * COUNT; i++) {
+    TestCase test = matrix_case(106, 67 + i % 3, 60 + i % 5, i & 1 ? COLUMNS : ROWS, i & 2 ? COLUMNS : ROWS,
+                                i & 4 ? COLUMNS : ROWS);
+    test.type = types[i / 8][0];
+    test.operand_type = types[i / 8][1];
+    if (test.type == TYPE_F32 && i % 2 == 0) test.epilogue = BIAS_MAX;
+    run_everywhere(&test);
+  }
+  TestCase deep = matrix_case(106, 96, 1203, ROWS, ROWS, ROWS);
+  run_everywhere(&deep);
+  deep.epilogue = BIAS_MAX;
+  run_everywhere(&deep);
+}
+
 /* Groups of two or four to a lane, in every order, with depths that are no multiple of them. */
 static void contraction_of_narrow_integers_is_right(void **state) {
   (void)state;
@@ -289,6 +310,7 @@ int main(void) {
       cmocka_unit_test(contraction_with_gaps_in_the_result_is_right),
       cmocka_unit_test(contraction_of_few_columns_is_right),
       cmocka_unit_test(contraction_of_other_types_is_right),
+      cmocka_unit_test(contraction_with_a_last_tile_of_fewer_rows_is_right),
       cmocka_unit_test(contraction_of_narrow_integers_is_right),
       cmocka_unit_test(contraction_of_bf16_is_right),
       cmocka_unit_test(contraction_with_residual_is_right),
