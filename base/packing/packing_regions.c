@@ -366,13 +366,14 @@ static int compare_guest(const void *left, const void *right, void *context) {
   return i < k ? -1 : 1;
 }
 
-/* Which region a guest goes to, of those that have room for it. */
+/* Which region a guest goes to, of those that have room for it.  In this order: of placements of one height that with
+ * the fewest guests is taken. */
 typedef enum GuestChoice {
+  GUESTS_THAT_MUST, /* the first one, and only what may not lie in region 0 */
+  GUESTS_AT_PEAKS,  /* only what must, and more where region 0 is fullest */
   GUESTS_IN_ORDER,  /* the first one */
   GUESTS_IN_RAREST, /* the one that the fewest may lie in */
   GUESTS_RELIEVED,  /* as in the best layout so far, changed where region 0 is fullest */
-  GUESTS_AT_PEAKS,  /* only what may not lie in region 0, and more where that is fullest */
-  GUESTS_THAT_MUST, /* the first one, and only what may not lie in region 0 */
   GUEST_CHOICES
 } GuestChoice;
 
@@ -413,7 +414,7 @@ static void send_guests(Solver *solver, GuestChoice choice, int32_t *regions, in
     int32_t i = order[k];
     const Item *item = &instance->items[i];
     regions[i] = __builtin_ctzll(item->regions);
-    if (choice >= GUESTS_AT_PEAKS && may_be_in(item, 0)) continue;
+    if (choice <= GUESTS_AT_PEAKS && may_be_in(item, 0)) continue;
     for (int32_t n = 0; n < region_count - 1; n++) {
       int32_t r = tried[n];
       if (!may_be_in(item, r)) continue;

@@ -434,6 +434,23 @@ static void solve_guests_leave_room_for_others(void **state) {
   assert_int_equal(solution.height, 0);
 }
 
+/* Guests that lower nothing are none: what is alive without the largest buffer fits below it. */
+static void solve_guests_are_few(void **state) {
+  enum { OTHERS = 13, COUNT = OTHERS + 2 };
+  Fixture *fixture = *state;
+  PackingRegion regions[] = {{.capacity = INT64_MAX}, {.capacity = 4}};
+  PackingBuffer buffers[COUNT] = {{0, 0, 10, 20, 1, .group = -1, .regions = 3},
+                                  {1, 5, 20, 4, 1, .group = -1, .regions = 3}};
+  for (int i = 2; i < COUNT; i++) buffers[i] = (PackingBuffer){i, 20, 21, 1, 1, .group = -1, .regions = 3};
+  PackingProblem problem = {.buffers = buffers, .count = COUNT, .regions = regions, .region_count = 2};
+  PackingSolution solution;
+  DiagSink diag;
+  diag_sink_init(&diag, fixture->arena);
+  assert_int_equal(packing_solve(fixture->arena, &problem, &diag, &solution), STATUS_OK);
+  assert_int_equal(solution.height, 20);
+  for (int i = 0; i < COUNT; i++) assert_int_equal(solution.regions[i], i == 1);
+}
+
 /* A region of 7 is full with 4 and three of the ones; the 5, which is there longest, may be the guest at no time.  So
  * many others that not every choice is tried. */
 static void solve_guests_fill_regions_where_most_is_alive(void **state) {
@@ -518,6 +535,7 @@ int main(void) {
       TEST(solve_sizes_near_the_limit_as_small_ones),
       TEST(solve_bound_counts_each_guest_once),
       TEST(solve_guests_leave_room_for_others),
+      TEST(solve_guests_are_few),
       TEST(solve_guests_fill_regions_where_most_is_alive),
       TEST(solve_bound_counts_what_is_left_of_guests),
   };
