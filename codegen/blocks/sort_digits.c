@@ -33,44 +33,28 @@ LLVMValueRef sort_digits_at(const SortEmitter *emitter, LLVMValueRef records, LL
   return sort_key_at(emitter, sort_record_pointer(emitter, records, index));
 }
 
-static bool is_wide(LLVMValueRef digits) {
-  return LLVMGetIntTypeWidth(LLVMTypeOf(digits)) > 64;
-}
-
 /* i64: the place of the counter of the digit of |digits| in |pass|. */
 static LLVMValueRef digit(const SortEmitter *emitter, LLVMValueRef digits, int pass) {
   LLVMBuilderRef b = emitter->vec->builder;
   int bits = sort_digit_bits(emitter), shift = (emitter->moves_elements ? 0 : POSITION_BITS) + pass * bits;
   LLVMTypeRef index = LLVMInt64TypeInContext(emitter->vec->context);
   digits = LLVMBuildLShr(b, digits, LLVMConstInt(LLVMTypeOf(digits), (unsigned long long)shift, false), "");
-  digits = is_wide(digits) ? LLVMBuildTrunc(b, digits, index, "") : LLVMBuildZExt(b, digits, index, "");
+  bool is_wide = LLVMGetIntTypeWidth(LLVMTypeOf(digits)) > 64;
+  digits = is_wide ? LLVMBuildTrunc(b, digits, index, "") : LLVMBuildZExt(b, digits, index, "");
   LLVMValueRef value = LLVMBuildAnd(b, digits, sort_int(emitter, (INT64_C(1) << bits) - 1), "");
   return LLVMBuildOr(b, value, sort_int(emitter, (int64_t)pass << bits), "");
 }
 
-/* Of records of one word, past the position too. */
-static int64_t position_shift(const SortEmitter *emitter) {
-  return emitter->moves_elements || LLVMGetIntTypeWidth(emitter->record) > 64 ? 0 : POSITION_BITS;
-}
-
-LLVMValueRef sort_digit_shift(const SortEmitter *emitter, LLVMValueRef pass) {
-  LLVMBuilderRef b = emitter->vec->builder;
-  LLVMValueRef bits = LLVMBuildNSWMul(b, pass, sort_int(emitter, sort_digit_bits(emitter)), "");
-  return LLVMBuildNSWAdd(b, bits, sort_int(emitter, position_shift(emitter)), "");
-}
-
-LLVMValueRef sort_shifted_digit(const SortEmitter *emitter, LLVMValueRef digits, LLVMValueRef shift) {
+LLVMValueRef sort_digit_of_pass(const SortEmitter *emitter, LLVMValueRef digits, LLVMValueRef pass) {
   LLVMBuilderRef b = emitter->vec->builder;
   LLVMTypeRef index = LLVMInt64TypeInContext(emitter->vec->context);
-  if (is_wide(digits)) {
-    LLVMValueRef position = LLVMConstInt(LLVMTypeOf(digits), POSITION_BITS, false);
-    digits = LLVMBuildTrunc(b, LLVMBuildLShr(b, digits, position, ""), index, "");
-  } else {
-    digits = LLVMBuildZExt(b, digits, index, "");
-  }
-  if (sort_pass_count(emitter) == 1) shift = sort_int(emitter, position_shift(emitter));
-  digits = LLVMBuildLShr(b, digits, shift, "");
-  return LLVMBuildAnd(b, digits, sort_int(emitter, (INT64_C(1) << sort_digit_bits(emitter)) - 1), "");
+  int bits = sort_digit_bits(emitter);
+  if (!emitter->moves_elements)
+    digits = LLVMBuildLShr(b, digits, LLVMConstInt(LLVMTypeOf(digits), POSITION_BITS, false), "");
+  bool is_wide = LLVMGetIntTypeWidth(LLVMTypeOf(digits)) > 64;
+  digits = is_wide ? LLVMBuildTrunc(b, digits, index, "") : LLVMBuildZExt(b, digits, index, "");
+  digits = LLVMBuildLShr(b, digits, LLVMBuildNSWMul(b, pass, sort_int(emitter, bits), ""), "");
+  return LLVMBuildAnd(b, digits, sort_int(emitter, (INT64_C(1) << bits) - 1), "");
 }
 
 LLVMValueRef sort_counter(const SortEmitter *emitter, LLVMValueRef counters, LLVMValueRef number) {
@@ -89,7 +73,7 @@ LLVMValueRef sort_count_up(const SortEmitter *emitter, LLVMValueRef pointer) {
   return before;
 }
 
-void sort_count_digits(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef counters) {
+static void count_digits(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef counters) {
   LLVMBuilderRef b = emitter->vec->builder;
   LLVMValueRef zero = LLVMConstInt(LLVMInt8TypeInContext(emitter->vec->context), 0, false);
   LLVMBuildMemSet(b, counters, zero, sort_int(emitter, sort_counter_bytes(emitter)), COUNTER_BYTES);
@@ -156,7 +140,7 @@ static void sort_digit(const SortEmitter *emitter, DigitLines *lines, LLVMValueR
 
 /* Where the records are in the end. */
 static LLVMValueRef sort_digits(const SortEmitter *emitter, DigitLines lines, LLVMValueRef counters) {
-  sort_count_digits(emitter, lines.from, counters);
+  count_digits(emitter, lines.from, counters);
   for (int pass = 0; pass < sort_pass_count(emitter); pass++) sort_digit(emitter, &lines, counters, pass);
   return lines.from;
 }

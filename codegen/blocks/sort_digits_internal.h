@@ -16,17 +16,12 @@ DigitLines sort_digit_lines(const SortEmitter *emitter, LLVMValueRef scratch, LL
 
 /* What record |index| has its digits in. */
 LLVMValueRef sort_digits_at(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef index);
-/* Where the digit of pass |pass| begins in what sort_digits_at gives, and the digit of |digits| that begins at bit
- * |shift|; all i64. */
-LLVMValueRef sort_digit_shift(const SortEmitter *emitter, LLVMValueRef pass);
-LLVMValueRef sort_shifted_digit(const SortEmitter *emitter, LLVMValueRef digits, LLVMValueRef shift);
+/* The digit of |digits| in pass |pass|, both i64. */
+LLVMValueRef sort_digit_of_pass(const SortEmitter *emitter, LLVMValueRef digits, LLVMValueRef pass);
 /* The place of counter |number|. */
 LLVMValueRef sort_counter(const SortEmitter *emitter, LLVMValueRef counters, LLVMValueRef number);
 /* i32: the counter's value, one less than what it is afterwards. */
 LLVMValueRef sort_count_up(const SortEmitter *emitter, LLVMValueRef pointer);
-
-/* Counts the digits of all passes in the whole line. */
-void sort_count_digits(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef counters);
 
 /* Elements in |range| of the line to |line|, unless they lie as records where they are. */
 void sort_gather_elements(const SortEmitter *emitter, LLVMValueRef line, IndexRange range);

@@ -319,9 +319,8 @@ static SortEmitter sort_emitter(const Kernel *kernel, Arena *arena, int64_t *out
     emitter.record_bytes = store->parts * type_storage_bytes(kernel->buffers[store->stores[0].buffer].type);
     records = sort_element_bytes(&emitter);
   }
-  emitter.is_shared = sort_is_shared(&emitter);
-  if (emitter.is_shared) counters += sort_shared_bytes(&emitter);
   *out_scratch = align_up(records + counters + lines, SCRATCH_ALIGNMENT);
+  emitter.is_shared = sort_is_shared(&emitter);
   return emitter;
 }
 

@@ -157,8 +157,6 @@ LLVMValueRef sort_by_selecting(const SortEmitter *emitter, LLVMValueRef records,
 #define SORT_CHUNK_ELEMENTS 16384
 bool sort_is_shared(const SortEmitter *emitter);
 int64_t sort_line_phases(const SortEmitter *emitter);
-/* Scratch behind the counters. */
-int64_t sort_shared_bytes(const SortEmitter *emitter);
 /* Scratch of each chunk after the first, a multiple of 64. */
 int64_t sort_chunk_bytes(const SortEmitter *emitter);
 /* What |share| says of all lines. */

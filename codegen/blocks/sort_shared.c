@@ -1,13 +1,11 @@
-/* Lines that threads share: a call does one chunk of one phase, or all phases in one chunk each.
+/* Lines that threads share: a call does one chunk of one phase, or everything.
  *
  * Digits, three phases each: a chunk counts the digits of its part of the line, with counters of its own; one adds up
  * those of all chunks, digit by digit and for each digit chunk by chunk, so that the places of the first chunk's
- * records stand before those of the second; each moves the records of its part.  One thread counts the digits of all
- * passes at once, with counters for each.  Which line holds the records depends on how many passes moved them; that is
- * written down behind the counters. */
+ * records stand before those of the second; each moves the records of its part.  Which line holds the records depends
+ * on how many passes moved them; that is written down where one thread has the counters of the second digit. */
 #include "base/checked_math.h"
 #include "codegen/blocks/sort_digits_internal.h"
-#include "codegen/ir/ir_outline.h"
 
 /* More lines are shared out whole. */
 #define MOST_LINES 3
@@ -25,16 +23,14 @@ IndexRange sort_chunk_range(const SortEmitter *emitter, const SortShare *share, 
 
 /* --- by digits --- */
 
-enum { PHASES_PER_PASS = 3, STATE_BYTES = 8, STATE_ALIGNMENT = 64 };
+enum { PHASES_PER_PASS = 3, STATE_BYTES = 8 };
 
 typedef struct DigitShare {
   const SortEmitter *emitter;
   const SortShare *share;
   DigitLines lines;
-  LLVMValueRef is_alone; /* i1: the one chunk is all of the line, and this call does all phases */
   LLVMValueRef counters; /* of the first chunk */
   LLVMValueRef pass;     /* i64 */
-  LLVMValueRef shift;    /* of its digit, i64; made ahead of the loops */
   IndexRange range;      /* the chunk's part of the line */
 } DigitShare;
 
@@ -46,25 +42,22 @@ static int64_t digit_phases(const SortEmitter *emitter) {
   return PHASES_PER_PASS * sort_pass_count(emitter) + 1;
 }
 
-/* Of |chunk|; further ones lie in the further scratch, those of one thread for further passes after the first. */
+/* Of |chunk|; further ones lie in the further scratch. */
 static LLVMValueRef chunk_counters(const DigitShare *digits, LLVMValueRef chunk) {
   const SortEmitter *emitter = digits->emitter;
   LLVMBuilderRef b = emitter->vec->builder;
-  LLVMValueRef pass = LLVMBuildSelect(b, digits->is_alone, digits->pass, sort_int(emitter, 0), "");
-  LLVMValueRef after = LLVMBuildNSWMul(b, pass, sort_int(emitter, chunk_counter_bytes(emitter)), "");
   LLVMValueRef number = LLVMBuildNSWSub(b, chunk, sort_int(emitter, 1), "");
   LLVMValueRef offset = LLVMBuildNSWMul(b, number, sort_int(emitter, chunk_counter_bytes(emitter)), "");
   LLVMTypeRef byte = LLVMInt8TypeInContext(emitter->vec->context);
-  LLVMValueRef first = LLVMBuildGEP2(b, byte, digits->counters, &after, 1, "");
   LLVMValueRef further = LLVMBuildGEP2(b, byte, digits->share->further, &offset, 1, "");
   LLVMValueRef is_first = LLVMBuildICmp(b, LLVMIntEQ, chunk, sort_int(emitter, 0), "");
-  return LLVMBuildSelect(b, is_first, first, further, "");
+  return LLVMBuildSelect(b, is_first, digits->counters, further, "");
 }
 
 /* Where it is written how many passes before |pass| moved records; with a single one there is no place, and it does. */
 static LLVMValueRef moved_place(const DigitShare *digits, LLVMValueRef pass) {
   const SortEmitter *emitter = digits->emitter;
-  LLVMValueRef words = sort_at_offset(emitter, digits->counters, sort_counter_bytes(emitter));
+  LLVMValueRef words = sort_at_offset(emitter, digits->counters, chunk_counter_bytes(emitter));
   LLVMTypeRef word = LLVMInt64TypeInContext(emitter->vec->context);
   return LLVMBuildInBoundsGEP2(emitter->vec->builder, word, words, &pass, 1, "");
 }
@@ -89,12 +82,13 @@ static DigitLines lines_after(const DigitShare *digits, LLVMValueRef moves) {
   return (DigitLines){.from = from, .to = LLVMBuildSelect(b, is_odd, lines->next, lines->to, "")};
 }
 
-/* The counter of the pass's digit of what has the digits |value|. */
-static LLVMValueRef digit_counter(const DigitShare *digits, LLVMValueRef own, LLVMValueRef value) {
-  return sort_counter(digits->emitter, own, sort_shifted_digit(digits->emitter, value, digits->shift));
+/* The counter of the digit of pass |pass| of record |index|. */
+static LLVMValueRef digit_counter(const DigitShare *digits, LLVMValueRef own, LLVMValueRef from, LLVMValueRef index) {
+  LLVMValueRef digit = sort_digit_of_pass(digits->emitter, sort_digits_at(digits->emitter, from, index), digits->pass);
+  return sort_counter(digits->emitter, own, digit);
 }
 
-static void count_pass(const DigitShare *digits) {
+static void count_chunk(const DigitShare *digits) {
   const SortEmitter *emitter = digits->emitter;
   LLVMBuilderRef b = emitter->vec->builder;
   LLVMValueRef own = chunk_counters(digits, digits->share->chunk);
@@ -102,38 +96,8 @@ static void count_pass(const DigitShare *digits) {
   LLVMValueRef zero = LLVMConstInt(LLVMInt8TypeInContext(emitter->vec->context), 0, false);
   LLVMBuildMemSet(b, own, zero, sort_int(emitter, chunk_counter_bytes(emitter)), STATE_BYTES);
   IrLoop loop = ir_loop_count(b, digits->range, 1, NULL, 0);
-  sort_count_up(emitter, digit_counter(digits, own, sort_digits_at(emitter, from, loop.index)));
+  sort_count_up(emitter, digit_counter(digits, own, from, loop.index));
   ir_loop_end(&loop);
-}
-
-static void count_chunk(const DigitShare *digits) {
-  const SortEmitter *emitter = digits->emitter;
-  LLVMBuilderRef b = emitter->vec->builder;
-  if (sort_pass_count(emitter) == 1) {
-    count_pass(digits);
-    return;
-  }
-  LLVMBasicBlockRef all = sort_block(emitter), one = sort_block(emitter), behind = sort_block(emitter);
-  LLVMBuildCondBr(b, digits->is_alone, all, one);
-  LLVMPositionBuilderAtEnd(b, all);
-  LLVMBasicBlockRef after = ir_if_begin(b, LLVMBuildICmp(b, LLVMIntEQ, digits->pass, sort_int(emitter, 0), ""));
-  IrOutline outline = ir_outline_begin(b);
-  sort_count_digits(emitter, digits->lines.from, digits->counters);
-  ir_outline_end(&outline);
-  ir_if_end(b, after);
-  LLVMBuildBr(b, behind);
-  LLVMPositionBuilderAtEnd(b, one);
-  count_pass(digits);
-  LLVMBuildBr(b, behind);
-  LLVMPositionBuilderAtEnd(b, behind);
-}
-
-/* A number of records → where the first of them goes. */
-static void add_up_counter(const SortEmitter *emitter, LLVMValueRef pointer, LLVMValueRef *sum) {
-  LLVMBuilderRef b = emitter->vec->builder;
-  LLVMValueRef count = LLVMBuildLoad2(b, LLVMTypeOf(*sum), pointer, "");
-  LLVMBuildStore(b, *sum, pointer);
-  *sum = LLVMBuildAdd(b, *sum, count, "");
 }
 
 /* Numbers of records with a digit → where the first of each chunk goes; whether one digit has them all. */
@@ -144,13 +108,14 @@ static LLVMValueRef add_up_chunks(const DigitShare *digits) {
   LLVMTypeRef type = LLVMInt32TypeInContext(context);
   LLVMValueRef length = LLVMConstInt(type, (unsigned long long)emitter->length, false);
   LLVMValueRef sum = LLVMConstNull(type), is_all = LLVMConstNull(LLVMInt1TypeInContext(context));
-  LLVMValueRef *carried[] = {&sum, &is_all}, first = chunk_counters(digits, sort_int(emitter, 0));
+  LLVMValueRef *carried[] = {&sum, &is_all};
   IrLoop loop = ir_loop_count(b, ir_range(context, 0, INT64_C(1) << sort_digit_bits(emitter)), 1, carried, 2);
   LLVMValueRef before = sum, *inner[] = {&sum};
-  add_up_counter(emitter, sort_counter(emitter, first, loop.index), &sum);
-  IndexRange others = {sort_int(emitter, 1), digits->share->chunks};
-  IrLoop chunks = ir_loop_count_guarded(b, others, 1, inner, 1);
-  add_up_counter(emitter, sort_counter(emitter, chunk_counters(digits, chunks.index), loop.index), &sum);
+  IrLoop chunks = ir_loop_count(b, ir_range_below(digits->share->chunks), 1, inner, 1);
+  LLVMValueRef pointer = sort_counter(emitter, chunk_counters(digits, chunks.index), loop.index);
+  LLVMValueRef count = LLVMBuildLoad2(b, type, pointer, "");
+  LLVMBuildStore(b, sum, pointer);
+  sum = LLVMBuildAdd(b, sum, count, "");
   ir_loop_end(&chunks);
   LLVMValueRef has_all = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildSub(b, sum, before, ""), length, "");
   is_all = LLVMBuildOr(b, is_all, has_all, "");
@@ -182,14 +147,11 @@ static void move_chunk(const DigitShare *digits) {
   LLVMBasicBlockRef after = ir_if_begin(b, LLVMBuildICmp(b, LLVMIntNE, moves, moves_before(digits, next), ""));
   DigitLines lines = lines_after(digits, moves);
   LLVMValueRef own = chunk_counters(digits, digits->share->chunk);
-  IrOutline outline = ir_outline_begin(b);
   IrLoop loop = ir_loop_count(b, digits->range, 1, NULL, 0);
   LLVMValueRef record = sort_load(emitter, lines.from, loop.index);
-  LLVMValueRef value = emitter->moves_elements ? sort_digits_at(emitter, lines.from, loop.index) : record;
-  LLVMValueRef place = sort_count_up(emitter, digit_counter(digits, own, value));
+  LLVMValueRef place = sort_count_up(emitter, digit_counter(digits, own, lines.from, loop.index));
   sort_store(emitter, record, lines.to, LLVMBuildZExt(b, place, LLVMTypeOf(loop.index), ""));
   ir_loop_end(&loop);
-  ir_outline_end(&outline);
   ir_if_end(b, after);
 }
 
@@ -218,14 +180,12 @@ static void finish_chunk(const DigitShare *digits) {
   point_forget(emitter->point, height);
 }
 
-static void digit_phase(const SortEmitter *emitter, LLVMValueRef scratch, const SortShare *share,
-                        LLVMValueRef is_alone) {
+static void digit_phase(const SortEmitter *emitter, LLVMValueRef scratch, const SortShare *share) {
   LLVMBuilderRef b = emitter->vec->builder;
-  DigitShare digits = {.emitter = emitter, .share = share, .is_alone = is_alone};
+  DigitShare digits = {.emitter = emitter, .share = share};
   digits.lines = sort_digit_lines(emitter, scratch, &digits.counters);
   digits.range = sort_chunk_range(emitter, share, sort_int(emitter, emitter->length));
   digits.pass = LLVMBuildUDiv(b, share->phase, sort_int(emitter, PHASES_PER_PASS), "");
-  digits.shift = sort_digit_shift(emitter, digits.pass);
   void (*const emit[])(const DigitShare *) = {count_chunk, add_up, move_chunk, finish_chunk};
   enum { BLOCKS = sizeof emit / sizeof emit[0] };
   LLVMBasicBlockRef blocks[BLOCKS], behind;
@@ -251,10 +211,6 @@ int64_t sort_line_phases(const SortEmitter *emitter) {
   return sort_uses_digits(emitter) ? digit_phases(emitter) : sort_merging_phases(emitter);
 }
 
-int64_t sort_shared_bytes(const SortEmitter *emitter) {
-  return sort_uses_digits(emitter) ? align_up((sort_pass_count(emitter) + 1) * STATE_BYTES, STATE_ALIGNMENT) : 0;
-}
-
 int64_t sort_chunk_bytes(const SortEmitter *emitter) {
   return sort_uses_digits(emitter) ? chunk_counter_bytes(emitter) : 0;
 }
@@ -268,8 +224,28 @@ static LLVMValueRef begin_phase(SortEmitter *emitter, LLVMValueRef scratch, LLVM
   return LLVMBuildURem(b, phase, phases, "");
 }
 
-/* One thread does all phases, with the same code: cuts may show in the order where the comparator is none. */
-void sort_emit_shared(SortEmitter *emitter, LLVMValueRef scratch, const SortShare *share) {
+/* One thread has code of its own, which counts all digits at once. */
+static void emit_digits(SortEmitter *emitter, LLVMValueRef scratch, const SortShare *share) {
+  LLVMBuilderRef b = emitter->vec->builder;
+  LLVMBasicBlockRef alone = sort_block(emitter), shared = sort_block(emitter), behind = sort_block(emitter);
+  LLVMValueRef is_alone = LLVMBuildICmp(b, LLVMIntEQ, share->chunks, sort_int(emitter, 0), "");
+  int64_t height = emitter->point->known.count;
+  LLVMBuildCondBr(b, is_alone, alone, shared);
+  LLVMPositionBuilderAtEnd(b, alone);
+  sort_emit_lines(emitter, scratch, ir_range(emitter->vec->context, 0, emitter->line_count));
+  point_forget(emitter->point, height);
+  LLVMBuildBr(b, behind);
+  LLVMPositionBuilderAtEnd(b, shared);
+  SortShare own = *share;
+  own.phase = begin_phase(emitter, scratch, share->phase);
+  digit_phase(emitter, scratch, &own);
+  point_forget(emitter->point, height);
+  LLVMBuildBr(b, behind);
+  LLVMPositionBuilderAtEnd(b, behind);
+}
+
+/* One thread does all phases, as cuts may show in the order where the comparator is none. */
+static void emit_merging(SortEmitter *emitter, LLVMValueRef scratch, const SortShare *share) {
   LLVMBuilderRef b = emitter->vec->builder;
   LLVMValueRef zero = sort_int(emitter, 0), one = sort_int(emitter, 1);
   LLVMValueRef is_alone = LLVMBuildICmp(b, LLVMIntEQ, share->chunks, zero, "");
@@ -278,14 +254,17 @@ void sort_emit_shared(SortEmitter *emitter, LLVMValueRef scratch, const SortShar
   IndexRange range = {LLVMBuildSelect(b, is_alone, zero, share->phase, ""),
                       LLVMBuildSelect(b, is_alone, all, next, "")};
   PointLoop phases = point_loop_begin_apart(emitter->point, range, 1);
-  SortShare own = *share;
-  own.chunk = LLVMBuildSelect(b, is_alone, zero, share->chunk, "");
-  own.chunks = LLVMBuildSelect(b, is_alone, one, share->chunks, "");
+  SortShare own = {.chunk = LLVMBuildSelect(b, is_alone, zero, share->chunk, ""),
+                   .chunks = LLVMBuildSelect(b, is_alone, one, share->chunks, "")};
   own.phase = begin_phase(emitter, scratch, phases.index);
   LLVMValueRef spare = sort_at_offset(emitter, scratch, sort_records_bytes(emitter));
-  if (sort_uses_digits(emitter))
-    digit_phase(emitter, scratch, &own, is_alone);
-  else
-    sort_merging_phase(emitter, scratch, spare, &own);
+  sort_merging_phase(emitter, scratch, spare, &own);
   point_loop_end(emitter->point, &phases);
+}
+
+void sort_emit_shared(SortEmitter *emitter, LLVMValueRef scratch, const SortShare *share) {
+  if (sort_uses_digits(emitter))
+    emit_digits(emitter, scratch, share);
+  else
+    emit_merging(emitter, scratch, share);
 }
