@@ -2,8 +2,6 @@
 #include "codegen/lower/lowering_internal.h"
 #include "hlo/analysis/trip_count.h"
 
-#define MOST_ELEMENTS 64
-
 bool lowering_in_loop(const Lowering *lowering, const HloInstruction *element) {
   if (element->opcode != HLO_GET_TUPLE_ELEMENT) return false;
   for (int64_t i = 0; i < lowering->loops.count; i++) {
@@ -36,8 +34,8 @@ typedef struct LoopFolds {
   const HloInstruction *loop, *root; /* of the body */
   int count;                         /* elements of the state */
   int rank;                          /* of its arrays that vary */
-  int32_t folds[MOST_ELEMENTS];      /* -1: does not vary, or the counter */
-  int32_t state[MOST_ELEMENTS];
+  int32_t *folds;                    /* by element; -1: does not vary, or the counter */
+  int32_t *state;
 } LoopFolds;
 
 static bool varies(const LoopFolds *folds, const TripCount *count, int element) {
@@ -47,7 +45,7 @@ static bool varies(const LoopFolds *folds, const TripCount *count, int element) 
 
 /* Every fold's value after a round, in terms of those before it. */
 static Status lower_round(Lowering *lowering, const LoopFolds *folds, const IndexExpr *index) {
-  int32_t next[MOST_ELEMENTS];
+  int32_t *next = ARENA_NEW_ARRAY(lowering->arena, int32_t, folds->count);
   for (int i = 0; i < folds->count; i++) {
     if (folds->folds[i] < 0) continue;
     RETURN_IF_ERROR(lower_element(lowering, folds->root->operands[i], index, &next[i]));
@@ -60,7 +58,7 @@ static Status lower_round(Lowering *lowering, const LoopFolds *folds, const Inde
 
 static Status lower_rounds(Lowering *lowering, LoopFolds *folds, const TripCount *count, const IndexExpr *index) {
   const HloInstruction *init = folds->loop->operands[0];
-  int32_t seeds[MOST_ELEMENTS];
+  int32_t *seeds = ARENA_NEW_ARRAY(lowering->arena, int32_t, folds->count);
   int outer_stage = lowering->current_stage;
   for (int i = 0; i < folds->count; i++) {
     folds->folds[i] = folds->state[i] = -1;
@@ -91,8 +89,10 @@ static Status lower_rounds(Lowering *lowering, LoopFolds *folds, const TripCount
 Status lower_loop(Lowering *lowering, const HloInstruction *loop, const IndexExpr *index, const int32_t **out_values) {
   const HloComputation *body = hlo_instruction_computation(loop, HLO_ATTR_BODY);
   LoopFolds folds = {.loop = loop, .root = body->root, .count = loop->operands[0]->operand_count};
+  folds.folds = ARENA_NEW_ARRAY(lowering->arena, int32_t, folds.count);
+  folds.state = ARENA_NEW_ARRAY(lowering->arena, int32_t, folds.count);
   TripCount count;
-  bool is_known = trip_count_find(loop, &count) && body->root->opcode == HLO_TUPLE && folds.count <= MOST_ELEMENTS;
+  bool is_known = trip_count_find(loop, &count) && body->root->opcode == HLO_TUPLE;
   if (!is_known || loop->operands[0]->opcode != HLO_TUPLE || lowering->current_stage != KERNEL_OUTER) {
     return diag_error(lowering->diag, STATUS_UNSUPPORTED, loop->loc, "unsupported-op",
                       "'while' inside a fusion goes a number of rounds that is not known, or inside another loop");
@@ -105,7 +105,7 @@ Status lower_loop(Lowering *lowering, const HloInstruction *loop, const IndexExp
   if (found == NULL) {
     RETURN_IF_ERROR(lower_rounds(lowering, &folds, &count, index));
     FoldedReduce made = {loop, ARENA_COPY_ARRAY(lowering->arena, IndexExpr, index, folds.rank), lowering->predicate,
-                         ARENA_COPY_ARRAY(lowering->arena, int32_t, folds.state, folds.count)};
+                         folds.state};
     array_push(&lowering->folded, lowering->arena, made);
     found = &lowering->folded.data[lowering->folded.count - 1];
   }
