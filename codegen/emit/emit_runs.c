@@ -242,15 +242,15 @@ static void emit_run(KernelEmitter *emitter, LLVMValueRef *arrays, LLVMValueRef 
   }
   LLVMBasicBlockRef all = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
   LLVMBasicBlockRef some = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
-  LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
+  LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
   LLVMBuildCondBr(vec->builder, holds, all, some);
   LLVMPositionBuilderAtEnd(vec->builder, all);
   emit_whole_run(emitter, arrays, begin);
-  LLVMBuildBr(vec->builder, behind);
+  LLVMBuildBr(vec->builder, after);
   LLVMPositionBuilderAtEnd(vec->builder, some);
   emit_points_in_turn(emitter, arrays, begin);
-  LLVMBuildBr(vec->builder, behind);
-  LLVMPositionBuilderAtEnd(vec->builder, behind);
+  LLVMBuildBr(vec->builder, after);
+  LLVMPositionBuilderAtEnd(vec->builder, after);
 }
 
 void emit_runs(KernelEmitter *emitter) {

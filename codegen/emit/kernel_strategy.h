@@ -25,7 +25,7 @@ typedef struct VectorWalk {
   int part_count;
   bool is_cut;      /* where conditions on the index begin or end to hold: within a part they are known */
   int stream_count; /* the first so many parts, of one length, are walked together: memory is read in as many places */
-  int64_t ahead;    /* bytes: what lies so far behind all that is read is asked for; 0: nothing is */
+  int64_t ahead;    /* bytes: memory so much further on than what is read is asked for; 0: none is */
   VectorPart parts[MAX_PARTS];
 } VectorWalk;
 
