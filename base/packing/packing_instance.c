@@ -372,6 +372,14 @@ Status instance_build(Arena *arena, const PackingProblem *problem, DiagSink *dia
   return STATUS_OK;
 }
 
+int64_t item_alive_bytes(const Item *item, int32_t t) {
+  if (t < item->lower || t >= item->upper) return 0;
+  for (int32_t s = 0; s < item->span_count; s++) {
+    if (item->spans[s].lower <= t && t < item->spans[s].upper) return item->spans[s].size;
+  }
+  return 0;
+}
+
 int64_t item_size_at(const Item *a, const Item *b) {
   if (a->lower >= b->upper || b->lower >= a->upper) return 0;
   if (a->span_count == 1 && b->span_count == 1) return a->size;

@@ -59,6 +59,9 @@ typedef struct Instance {
 
 MUST_USE Status instance_build(Arena *arena, const PackingProblem *problem, DiagSink *diag, Instance *out_instance);
 
+/* Bytes of |item| that are alive in section |t|. */
+int64_t item_alive_bytes(const Item *item, int32_t t);
+
 /* The bytes that |a| takes at its offset where |b| is alive as well; 0: they do not meet. */
 int64_t item_size_at(const Item *a, const Item *b);
 

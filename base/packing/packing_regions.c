@@ -61,15 +61,6 @@ static void sums_add(Sums *sums, int64_t size, int64_t capacity) {
   sums->count = count;
 }
 
-/* Bytes of |item| that are alive in section |t|. */
-static int64_t alive_bytes(const Item *item, int32_t t) {
-  if (t < item->lower || t >= item->upper) return 0;
-  for (int32_t s = 0; s < item->span_count; s++) {
-    if (item->spans[s].lower <= t && t < item->spans[s].upper) return item->spans[s].size;
-  }
-  return 0;
-}
-
 /* Of what is alive at some time, in one region. */
 typedef struct Held {
   int32_t region;
@@ -93,7 +84,7 @@ static Held held_in(const Solver *solver, int32_t t, int32_t region, const bool 
       const Item *item = &instance->items[i];
       if (!may_be_in(item, region) || (item->pin >= 0) != (pass == 0)) continue;
       if (seen != NULL && seen[i] && item->pin < 0) continue;
-      int64_t size = alive_bytes(item, t);
+      int64_t size = item_alive_bytes(item, t);
       if (pass == 0)
         pinned += size;
       else if (size > 0)
@@ -111,7 +102,7 @@ static int64_t new_bytes(const Solver *solver, int32_t t, int32_t region, bool *
     const Item *item = &solver->instance->items[i];
     if (seen[i] || !may_be_in(item, region)) continue;
     seen[i] = true;
-    bytes += alive_bytes(item, t);
+    bytes += item_alive_bytes(item, t);
   }
   return bytes;
 }
@@ -336,13 +327,12 @@ typedef struct Guests {
   int64_t *offsets;
 } Guests;
 
-/* The lowest place for item |i| in |region|, -1: none. */
-static int64_t room_in(Guests *guests, Work *work, int32_t i, int32_t region) {
-  const Item *items = guests->solver->instance->items;
-  int64_t base = region_base(guests->solver, region), capacity = guests->solver->problem->regions[region].capacity;
+int64_t lowest_room(const Solver *solver, Work *work, int32_t i, int32_t region, const RegionGuests *guests) {
+  const Item *items = solver->instance->items;
+  int64_t base = region_base(solver, region), capacity = solver->problem->regions[region].capacity;
   int64_t offset = items[i].pin >= 0 ? items[i].pin : align_up(base, items[i].alignment) - base;
-  for (int32_t g = 0; g < guests->counts[region]; g++) {
-    int32_t other = guests->in_region[region][g];
+  for (int32_t g = 0; g < guests->count; g++) {
+    int32_t other = guests->items[g];
     int64_t taken = item_size_at(&items[other], &items[i]);
     if (work->left-- < 0) return -1;
     if (taken == 0 || guests->offsets[other] + taken <= offset ||
@@ -353,6 +343,11 @@ static int64_t room_in(Guests *guests, Work *work, int32_t i, int32_t region) {
     g = -1; /* those passed may be in the way now */
   }
   return offset + items[i].size <= capacity ? offset : -1;
+}
+
+static int64_t room_in(Guests *guests, Work *work, int32_t i, int32_t region) {
+  RegionGuests here = {guests->in_region[region], guests->counts[region], guests->offsets};
+  return lowest_room(guests->solver, work, i, region, &here);
 }
 
 /* Pinned ones, then those that must be elsewhere, then the largest. */

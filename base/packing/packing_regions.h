@@ -28,6 +28,15 @@ typedef struct Solver {
 SearchResult solve_region(Solver *solver, const int32_t *regions, int32_t region, int64_t *offsets, int64_t *out_height,
                           int64_t *out_bound);
 
+/* Items that lie in one region. */
+typedef struct RegionGuests {
+  int32_t *items, count;
+  const int64_t *offsets; /* by item */
+} RegionGuests;
+
+/* The lowest place for item |i| in |region| beside |guests|; -1: there is none, or |work| is used up. */
+int64_t lowest_room(const Solver *solver, Work *work, int32_t i, int32_t region, const RegionGuests *guests);
+
 /* Moves items from region 0 to others as long as its fullest sections have more than |goal| bytes: those alive there,
  * in place of guests of sections that are less full.  |regions| and |offsets| are a placement before and after, but for
  * the offsets in region 0. */

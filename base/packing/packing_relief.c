@@ -30,10 +30,7 @@ static void add_spans(int64_t *bytes, const Item *item, int64_t sign) {
 }
 
 static bool is_alive(const Item *item, int32_t t) {
-  for (int32_t s = 0; s < item->span_count; s++) {
-    if (item->spans[s].lower <= t && t < item->spans[s].upper) return true;
-  }
-  return false;
+  return item_alive_bytes(item, t) > 0;
 }
 
 /* Whether item |i| at |offset| in its region shares bytes with the guest |other|. */
@@ -49,9 +46,7 @@ static int64_t most_alive(const Relief *relief, const Item *item, const Item *go
   int64_t most = 0;
   for (int32_t s = 0; s < item->span_count; s++) {
     for (int32_t t = item->spans[s].lower; t < item->spans[s].upper; t++) {
-      int64_t bytes = relief->live[t] + relief->returned[t];
-      if (t >= gone->lower && t < gone->upper && is_alive(gone, t)) bytes -= gone->size;
-      most = max_i64(most, bytes);
+      most = max_i64(most, relief->live[t] + relief->returned[t] - item_alive_bytes(gone, t));
     }
   }
   return most;
@@ -188,32 +183,19 @@ static int32_t fullest_filling(const Relief *relief, const int32_t *items, int32
   return best;
 }
 
-/* The lowest place of |move| beside what |stays|. */
-static int64_t lowest_place(const Relief *relief, const Move *move, const bool *stays) {
-  int64_t base = relief->solver->problem->regions[move->region].base;
-  int64_t alignment = relief->items[move->item].alignment;
-  int64_t offset = align_up(base, alignment) - base;
-  for (int32_t k = 0; k < relief->count; k++) {
-    if (relief->regions[k] != move->region || !stays[k] || !collides(relief, move->item, offset, k)) continue;
-    offset =
-        align_up(base + relief->offsets[k] + item_size_at(&relief->items[k], &relief->items[move->item]), alignment) -
-        base;
-    k = -1; /* those passed may be in the way now */
-  }
-  return offset;
-}
-
 /* Fills |region| in section |t| with as many bytes as it can hold of what is alive then; false when that is impossible.
  * What it held then returns. */
 static bool fill(Relief *relief, int32_t region, int32_t t, Arena *scratch) {
   int32_t items[MOST_FILLING];
   Filling *fillings = ARENA_NEW_ARRAY(scratch, Filling, MOST_FILLINGS);
-  bool *stays = ARENA_NEW_ARRAY(scratch, bool, relief->count);
-  int64_t capacity = relief->solver->problem->regions[region].capacity, room = capacity;
+  RegionGuests stays = {ARENA_NEW_ARRAY(scratch, int32_t, relief->count), 0, relief->offsets};
+  int64_t room = relief->solver->problem->regions[region].capacity;
   int32_t count = find_filling(relief, region, t, items);
   for (int32_t i = 0; i < relief->count; i++) {
-    stays[i] = relief->items[i].pin >= 0 || (relief->items[i].regions & 1) == 0;
-    if (relief->regions[i] == region && stays[i] && is_alive(&relief->items[i], t)) room -= relief->items[i].size;
+    bool has_to_stay = relief->items[i].pin >= 0 || (relief->items[i].regions & 1) == 0;
+    if (relief->regions[i] != region || !has_to_stay) continue;
+    stays.items[stays.count++] = i;
+    room -= item_alive_bytes(&relief->items[i], t);
   }
   int32_t chosen = fullest_filling(relief, items, count, room, fillings), first = MOST_FILLING;
   for (int32_t k = 0; k < count; k++) {
@@ -224,10 +206,10 @@ static bool fill(Relief *relief, int32_t region, int32_t t, Arena *scratch) {
     items[--first] = fillings[f].item; /* the longest comes first */
   for (int32_t k = first; k < MOST_FILLING; k++) {
     Move move = {.item = items[k], .region = region};
-    move.offset = lowest_place(relief, &move, stays);
-    if (move.offset > capacity - relief->items[items[k]].size) return false;
+    move.offset = lowest_room(relief->solver, &relief->solver->work, items[k], region, &stays);
+    if (move.offset < 0) return false;
     apply(relief, &move);
-    stays[items[k]] = true;
+    stays.items[stays.count++] = items[k];
   }
   return true;
 }

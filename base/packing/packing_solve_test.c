@@ -347,13 +347,17 @@ static void solve_everything_is_least(void **state) {
 
 /* ---- what the bound counts without a search ---- */
 
-static PackingSolution solve_in_one_step(Fixture *fixture, PackingProblem problem) {
+static PackingSolution solve(Fixture *fixture, PackingProblem problem) {
   PackingSolution solution;
   DiagSink diag;
   diag_sink_init(&diag, fixture->arena);
-  problem.most_steps = 1;
   assert_int_equal(packing_solve(fixture->arena, &problem, &diag, &solution), STATUS_OK);
   return solution;
+}
+
+static PackingSolution solve_in_one_step(Fixture *fixture, PackingProblem problem) {
+  problem.most_steps = 1;
+  return solve(fixture, problem);
 }
 
 /* Three of 100 bytes at multiples of 64 take 128 each but for the topmost; one of 4 bytes goes between. */
@@ -420,33 +424,25 @@ static void solve_bound_counts_each_guest_once(void **state) {
  * every choice is tried. */
 static void solve_guests_leave_room_for_others(void **state) {
   enum { OTHERS = 13, COUNT = OTHERS + 3 };
-  Fixture *fixture = *state;
   PackingRegion regions[] = {{.capacity = INT64_MAX}, {.capacity = 20}, {.capacity = 20}};
   PackingBuffer buffers[COUNT] = {{0, 0, 9, 20, 1, .group = -1, .regions = 7},
                                   {1, 5, 20, 20, 1, .group = -1, .regions = 7},
                                   {2, 10, 30, 20, 1, .group = -1, .regions = 4, .is_pinned = true, .pin = 0}};
   for (int i = 3; i < COUNT; i++) buffers[i] = (PackingBuffer){i, 100, 101, 1, 1, .group = -1, .regions = 3};
   PackingProblem problem = {.buffers = buffers, .count = COUNT, .regions = regions, .region_count = 3};
-  PackingSolution solution;
-  DiagSink diag;
-  diag_sink_init(&diag, fixture->arena);
-  assert_int_equal(packing_solve(fixture->arena, &problem, &diag, &solution), STATUS_OK);
+  PackingSolution solution = solve(*state, problem);
   assert_int_equal(solution.height, 0);
 }
 
 /* Guests that lower nothing are none: what is alive without the largest buffer fits below it. */
 static void solve_guests_are_few(void **state) {
   enum { OTHERS = 13, COUNT = OTHERS + 2 };
-  Fixture *fixture = *state;
   PackingRegion regions[] = {{.capacity = INT64_MAX}, {.capacity = 4}};
   PackingBuffer buffers[COUNT] = {{0, 0, 10, 20, 1, .group = -1, .regions = 3},
                                   {1, 5, 20, 4, 1, .group = -1, .regions = 3}};
   for (int i = 2; i < COUNT; i++) buffers[i] = (PackingBuffer){i, 20, 21, 1, 1, .group = -1, .regions = 3};
   PackingProblem problem = {.buffers = buffers, .count = COUNT, .regions = regions, .region_count = 2};
-  PackingSolution solution;
-  DiagSink diag;
-  diag_sink_init(&diag, fixture->arena);
-  assert_int_equal(packing_solve(fixture->arena, &problem, &diag, &solution), STATUS_OK);
+  PackingSolution solution = solve(*state, problem);
   assert_int_equal(solution.height, 20);
   for (int i = 0; i < COUNT; i++) assert_int_equal(solution.regions[i], i == 1);
 }
@@ -455,7 +451,6 @@ static void solve_guests_are_few(void **state) {
  * many others that not every choice is tried. */
 static void solve_guests_fill_regions_where_most_is_alive(void **state) {
   enum { ONES = 8, OTHERS = 13, COUNT = ONES + 3 + OTHERS };
-  Fixture *fixture = *state;
   PackingRegion regions[] = {{.capacity = INT64_MAX}, {.capacity = 7}};
   PackingBuffer buffers[COUNT] = {{0, 0, 30, 5, 1, .group = -1, .regions = 3},
                                   {1, 20, 40, 4, 1, .group = -1, .regions = 3},
@@ -463,10 +458,7 @@ static void solve_guests_fill_regions_where_most_is_alive(void **state) {
   for (int i = 0; i < ONES; i++) buffers[3 + i] = (PackingBuffer){3 + i, i, 50, 1, 1, .group = -1, .regions = 3};
   for (int i = 3 + ONES; i < COUNT; i++) buffers[i] = (PackingBuffer){i, 100, 101, 1, 1, .group = -1, .regions = 3};
   PackingProblem problem = {.buffers = buffers, .count = COUNT, .regions = regions, .region_count = 2};
-  PackingSolution solution;
-  DiagSink diag;
-  diag_sink_init(&diag, fixture->arena);
-  assert_int_equal(packing_solve(fixture->arena, &problem, &diag, &solution), STATUS_OK);
+  PackingSolution solution = solve(*state, problem);
   assert_int_equal(solution.height, 5 + 4 + 16 + ONES - 7);
   assert_true(solution.is_optimal);
 }
