@@ -65,6 +65,13 @@ void pack_depth_run(ContractionEmitter *emitter, const DepthBlock *block, int me
   if (outer == emitter->blocking->chunk_dim) *out_first = ir_index_multiply(vec->builder, block->chunk_begin, inner);
 }
 
+void pack_nest_begin_run(ContractionEmitter *emitter, const DepthBlock *block, const ValueSet *set, PackNest *nest,
+                         LLVMValueRef *out_first, LLVMValueRef *out_count) {
+  int merged = pack_merged_depth(emitter, set);
+  pack_nest_begin(emitter, block, merged, nest);
+  pack_depth_run(emitter, block, merged, out_first, out_count);
+}
+
 LLVMValueRef contraction_factor_lanes(ContractionEmitter *emitter, int32_t factor, int lanes, LLVMValueRef mask) {
   KernelPoint *point = &emitter->point;
   int64_t height = point->known.count;

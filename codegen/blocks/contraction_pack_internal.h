@@ -30,6 +30,10 @@ LLVMValueRef pack_depth_count(const ContractionEmitter *emitter, const DepthBloc
 void pack_depth_run(ContractionEmitter *emitter, const DepthBlock *block, int merged, LLVMValueRef *out_first,
                     LLVMValueRef *out_count);
 
+/* Begins the loops over all of the depth but the last dims, which |set| walks as one run. */
+void pack_nest_begin_run(ContractionEmitter *emitter, const DepthBlock *block, const ValueSet *set, PackNest *nest,
+                         LLVMValueRef *out_first, LLVMValueRef *out_count);
+
 /* The bits of lanes of the blocking's type that are to be packed in groups, the packed ones lowest. */
 LLVMValueRef pack_bits(const ContractionEmitter *emitter, LLVMValueRef value, int lanes);
 

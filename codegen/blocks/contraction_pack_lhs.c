@@ -180,15 +180,13 @@ static void pack_row_squares(ContractionEmitter *emitter, const DepthBlock *bloc
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
   if (ir_range_is_empty(range)) return;
-  int merged = pack_merged_depth(emitter, &blocking->lhs_set);
   SquareBlock square = {
       .factor = blocking->lhs, .target_stride = blocking->row_stride * blocking->group, .type = blocking->packed_type};
   square.across = blocking->rows.dims[blocking->rows.count - 1];
   square.along = blocking->depth.dims[blocking->depth.count - 1];
   PackNest nest;
-  pack_nest_begin(emitter, block, merged, &nest);
   LLVMValueRef first, count;
-  pack_depth_run(emitter, block, merged, &first, &count);
+  pack_nest_begin_run(emitter, block, &blocking->lhs_set, &nest, &first, &count);
   square.along_last = ir_index_add(vec->builder, ir_index_add(vec->builder, first, count), block_int(vec, -1));
   emitter->point.vector_dim = square.across;
   PointLoop rows = point_loop_begin_guarded(&emitter->point, range, blocking->lanes);

@@ -191,11 +191,9 @@ static void pack_panel_squares(ContractionEmitter *emitter, const Panel *panel, 
 
 static void pack_panel(ContractionEmitter *emitter, const DepthBlock *block, const Panel *panel) {
   const ContractionBlocking *blocking = emitter->blocking;
-  int merged = pack_merged_depth(emitter, &blocking->rhs_set);
   PackNest nest;
-  pack_nest_begin(emitter, block, merged, &nest);
   LLVMValueRef first, count;
-  pack_depth_run(emitter, block, merged, &first, &count);
+  pack_nest_begin_run(emitter, block, &blocking->rhs_set, &nest, &first, &count);
   IndexRange run = ir_range_below(count), whole, rest = run;
   emitter->point.vector_dim = blocking->columns.dims[blocking->columns.count - 1];
   if (blocking->rhs_transposes) {
@@ -264,11 +262,9 @@ static void pack_segment_row(ContractionEmitter *emitter, const Segment *segment
 static void pack_segment(ContractionEmitter *emitter, const DepthBlock *block, const Segment *segment) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
-  int merged = pack_merged_depth(emitter, &blocking->rhs_set);
   PackNest nest;
-  pack_nest_begin(emitter, block, merged, &nest);
   LLVMValueRef first, count;
-  pack_depth_run(emitter, block, merged, &first, &count);
+  pack_nest_begin_run(emitter, block, &blocking->rhs_set, &nest, &first, &count);
   PointLoop rows = point_loop_begin(&emitter->point, ir_range_below(count), 1);
   emitter->point.dims[blocking->depth.dims[blocking->depth.count - 1]] = ir_index_add(vec->builder, first, rows.index);
   contraction_hoist(&emitter->point, &blocking->rhs_set, UINT64_C(1) << emitter->point.vector_dim);
