@@ -292,7 +292,7 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
   call.adds = equals(vec, position->number, 0, LLVMIntNE);
   if (blocking->rest_rows > 0)
     call.is_last = equals(vec, rows.begin, blocking->rows.size - blocking->rest_rows, LLVMIntEQ);
-  if (blocking->rhs_ahead && blocking->rhs_in_place) {
+  if (blocking->rhs_ahead && blocking->tile_count == 1 && blocking->rhs_in_place) {
     call.ahead = position->ahead;
     call.ahead_stride = blocking->rhs_stride;
   } else if (blocking->rhs_ahead && !blocking->ahead_in_turn) {
@@ -373,6 +373,17 @@ static LLVMValueRef next_rows(ContractionEmitter *emitter, const BlockPosition *
   return rows;
 }
 
+/* What will be asked for ahead, and how much of it by each tile. */
+static void provide_ahead(ContractionEmitter *emitter, BlockPosition *position) {
+  const VecBuilder *vec = emitter->vec;
+  if (!emitter->blocking->rhs_ahead) return;
+  position->ahead = next_rows(emitter, position);
+  if (!emitter->blocking->ahead_in_turn) return;
+  LLVMValueRef most = ir_index_add(vec->builder, position->depth.depth, position->tile_count);
+  LLVMValueRef up = LLVMBuildSub(vec->builder, most, block_int(vec, 1), "");
+  position->ahead_share = LLVMBuildUDiv(vec->builder, up, position->tile_count, "");
+}
+
 /* Makes the panel's rows ready: packed, or where they are. */
 static void provide_rhs(ContractionEmitter *emitter, BlockPosition *position) {
   const VecBuilder *vec = emitter->vec;
@@ -383,11 +394,7 @@ static void provide_rhs(ContractionEmitter *emitter, BlockPosition *position) {
   if (blocking->rhs_kept) return;
   if (!blocking->rhs_in_place) {
     contraction_pack_rhs(emitter, &position->depth, position->column);
-    if (!blocking->rhs_ahead) return;
-    position->ahead = next_rows(emitter, position);
-    LLVMValueRef most = ir_index_add(vec->builder, position->depth.depth, position->tile_count);
-    LLVMValueRef up = LLVMBuildSub(vec->builder, most, block_int(vec, 1), "");
-    position->ahead_share = LLVMBuildUDiv(vec->builder, up, position->tile_count, "");
+    provide_ahead(emitter, position);
     return;
   }
   LLVMValueRef first = position->column;
@@ -397,7 +404,7 @@ static void provide_rhs(ContractionEmitter *emitter, BlockPosition *position) {
   }
   position->rhs = contraction_rhs_address(emitter, &position->depth, first);
   position->rhs_stride = block_int(vec, blocking->rhs_stride);
-  if (blocking->rhs_ahead) position->ahead = next_rows(emitter, position);
+  provide_ahead(emitter, position);
 }
 
 /* Packs all panels of the call, where they are kept. */

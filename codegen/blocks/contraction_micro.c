@@ -37,7 +37,7 @@ static LLVMTypeRef micro_type(const VecBuilder *vec) {
 
 int contraction_lines_ahead(const ContractionBlocking *blocking) {
   if (!blocking->rhs_ahead || blocking->ahead_in_turn) return 0;
-  if (!blocking->rhs_in_place) return 1;
+  if (!blocking->rhs_in_place || blocking->tile_count > 1) return 1;
   int64_t bytes = blocking->panel_width * type_storage_bytes(blocking->rhs_type);
   return (int)((bytes + LINE_BYTES - 1) / LINE_BYTES);
 }

@@ -156,11 +156,16 @@ static void choose_streams_ahead(ContractionBlocking *blocking) {
       min_i64(ceil_div(STREAM_AHEAD_BYTES, blocking->panel_width * bytes), blocking->panels_per_chunk);
 }
 
-/* With several tiles there is time to ask for the next panel's rows, too far apart for the hardware to guess. */
+/* With several tiles there is time to ask for the next panel's rows, too far apart for the hardware to guess.  Those of
+ * a small rhs that is read in place stay in the second-level cache. */
 static void choose_ahead(const Kernel *kernel, ContractionBlocking *blocking) {
   blocking->panels_ahead = 1;
-  if (streams(blocking)) choose_streams_ahead(blocking);
-  if (blocking->rhs_in_place || blocking->rhs_kept || !blocking->rhs_is_plain || blocking->panel_count == 1) return;
+  if (blocking->tile_count == 1 && blocking->rhs_in_place) {
+    if (streams(blocking)) choose_streams_ahead(blocking);
+    return;
+  }
+  if (blocking->rhs_kept || !blocking->rhs_is_plain || blocking->panel_count == 1) return;
+  if (blocking->rhs_in_place && rhs_bytes(blocking) <= SECOND_CACHE_BYTES) return;
   blocking->rhs_ahead = contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth) >=
                         blocking->depth.count - blocking->chunk_dim;
   blocking->ahead_in_turn =
