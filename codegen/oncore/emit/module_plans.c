@@ -61,7 +61,10 @@ static Status make_plan(PlanMaker *maker, const Kernel *kernel, StringView name,
   return STATUS_OK;
 }
 
-static Status add_kernel(PlanMaker *maker, const KernelUse *use, StringView name, double times, DiagSink *diag) {
+static Status add_kernel(PlanMaker *maker, const KernelUses *row, int32_t place, DiagSink *diag) {
+  const KernelUse *use = &row->uses[place];
+  StringView name = kernel_use_name(maker->arena, row, place);
+  double times = maker->times[row->instruction->parent->id];
   while (maker->plan_of_identity.count <= use->identity) array_push(&maker->plan_of_identity, maker->arena, -1);
   int32_t *number = &maker->plan_of_identity.data[use->identity];
   if (*number < 0) {
@@ -69,7 +72,7 @@ static Status add_kernel(PlanMaker *maker, const KernelUse *use, StringView name
     *number = (int32_t)maker->plans.count - 1;
   }
   array_push(&maker->uses.data[*number], maker->arena, name);
-  array_push(&maker->sequence, maker->arena, ((PlanUse){*number, name, times}));
+  array_push(&maker->sequence, maker->arena, ((PlanUse){*number, name, times, row->instruction, use->kernel}));
   maker->plans.data[*number].runs += times;
   return STATUS_OK;
 }
@@ -77,9 +80,7 @@ static Status add_kernel(PlanMaker *maker, const KernelUse *use, StringView name
 static Status add_kernels(PlanMaker *maker, const KernelTable *kernels, DiagSink *diag) {
   for (int64_t r = 0; r < kernels->rows.count; r++) {
     const KernelUses *row = &kernels->rows.data[r];
-    double times = maker->times[row->instruction->parent->id];
-    for (int32_t i = 0; i < row->count; i++)
-      RETURN_IF_ERROR(add_kernel(maker, &row->uses[i], kernel_use_name(maker->arena, row, i), times, diag));
+    for (int32_t i = 0; i < row->count; i++) RETURN_IF_ERROR(add_kernel(maker, row, i, diag));
   }
   return STATUS_OK;
 }
@@ -294,6 +295,36 @@ static void json_bound(JsonWriter *json, const ModulePlans *plans, double cycles
   arena_destroy(scratch);
 }
 
+/* The array among those of |shape| that leaf |node| is. */
+static int array_number(const Shape *shape, int node) {
+  int number = 0;
+  for (int n = 0; n < node; n++) number += !shape_is_tuple(shape_node(shape, n));
+  return number;
+}
+
+/* What the buffers of a Kernel are bound to that it reads. */
+static void json_use(JsonWriter *json, const PlanUse *use) {
+  json_begin_object(json);
+  json_field_string(json, "name", use->name);
+  json_field_int(json, "plan", use->plan);
+  json_field_double(json, "runs", use->runs);
+  json_key(json, "operands");
+  json_begin_array(json);
+  for (int32_t b = 0; use->kernel != NULL && b < use->kernel->buffer_count; b++) {
+    const KernelBuffer *buffer = &use->kernel->buffers[b];
+    if (buffer->operand < 0) continue;
+    const HloInstruction *operand = use->instruction->operands[buffer->operand];
+    json_begin_object(json);
+    json_field_int(json, "buffer", b);
+    json_field_string(json, "instruction", operand->name);
+    json_field_int(json, "array", array_number(operand->shape, buffer->node));
+    json_end_object(json);
+  }
+  json_end_array(json);
+  json_field_string(json, "instruction", use->instruction->name);
+  json_end_object(json);
+}
+
 void module_plans_map_json(JsonWriter *json, const ModulePlans *plans) {
   PlanTotals totals = totals_of(plans);
   json_begin_object(json);
@@ -326,6 +357,10 @@ void module_plans_map_json(JsonWriter *json, const ModulePlans *plans) {
     plan_schemes_json(json, &plan->schemes);
     json_end_object(json);
   }
+  json_end_array(json);
+  json_key(json, "uses");
+  json_begin_array(json);
+  for (int64_t u = 0; u < plans->use_count; u++) json_use(json, &plans->uses[u]);
   json_end_array(json);
   json_end_object(json);
 }

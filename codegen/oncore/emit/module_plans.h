@@ -52,6 +52,8 @@ typedef struct PlanUse {
   int32_t plan;    /* number */
   StringView name; /* of the instruction */
   double runs;     /* in one run of the module */
+  const HloInstruction *instruction;
+  const Kernel *kernel; /* its own, whose buffers are bound to its operands; NULL: of a move */
 } PlanUse;
 
 typedef struct ModulePlans {

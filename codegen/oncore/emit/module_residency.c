@@ -237,7 +237,8 @@ static void number_uses(PlanKeeper *keeper, const KernelTable *kernels, const Re
                                      : number_of_plain(keeper, module_plans_number(keeper->before, use), name);
       int_map_set(&plans->plan_of_use, (uintptr_t)use, number);
       array_push(&keeper->uses.data[number], keeper->arena, name);
-      array_push(&keeper->sequence, keeper->arena, ((PlanUse){number, name, times[row->instruction->parent->id]}));
+      array_push(&keeper->sequence, keeper->arena,
+                 ((PlanUse){number, name, times[row->instruction->parent->id], row->instruction, use->kernel}));
       keeper->plans.data[number].runs += times[row->instruction->parent->id];
     }
   }
@@ -255,7 +256,7 @@ static Status add_move(PlanKeeper *keeper, const ResidentLoop *loop, bool is_aft
   keeper->plans.data[move.plan].runs = times[loop->loop->parent->id];
   array_push(&keeper->uses.data[move.plan], keeper->arena, made.plan->name);
   array_push(&keeper->sequence, keeper->arena,
-             ((PlanUse){move.plan, made.plan->name, keeper->plans.data[move.plan].runs}));
+             ((PlanUse){move.plan, made.plan->name, keeper->plans.data[move.plan].runs, loop->loop, NULL}));
   array_push(&keeper->moves, keeper->arena, move);
   return STATUS_OK;
 }

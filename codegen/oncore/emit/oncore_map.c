@@ -205,16 +205,29 @@ static void json_queues(JsonWriter *json, const PlanVerdict *verdict, const Mach
   json_end_array(json);
 }
 
-static void json_loads(JsonWriter *json, const CommandStream *stream, Arena *scratch) {
+/* The Kernel's buffer that object |name| is; -1: a temporary, or there is no Kernel. */
+static int32_t buffer_of(const Plan *plan, StringView name) {
+  for (int32_t m = 0; plan->kernel != NULL && m < plan->memory_count; m++) {
+    const PlanMemory *memory = &plan->memories[m];
+    if (sv_equal(memory->name, name) && memory->kind != PLAN_TEMPORARY) return memory->number;
+  }
+  return -1;
+}
+
+static void json_loads(JsonWriter *json, const Plan *plan, const CommandStream *stream, Arena *scratch) {
   StreamLoads loads = stream_loads_find(scratch, stream);
   if (!loads.is_known) return;
   json_key(json, "loads");
   json_begin_array(json);
   for (int64_t i = 0; i < loads.count; i++) {
+    StringView name = stream->objects.data[loads.objects[i].object].name;
+    int32_t buffer = buffer_of(plan, name);
     json_begin_object(json);
-    json_field_string(json, "array", stream->objects.data[loads.objects[i].object].name);
+    json_field_string(json, "array", name);
     json_field_int(json, "bytes", loads.objects[i].bytes);
     json_field_int(json, "bytes_again", loads.objects[i].bytes - loads.objects[i].distinct);
+    if (buffer >= 0) json_field_int(json, "buffer", buffer);
+    if (loads.objects[i].is_hidden) json_field_bool(json, "hidden", true);
     json_end_object(json);
   }
   json_end_array(json);
@@ -263,7 +276,7 @@ void oncore_map_json(JsonWriter *json, const Plan *plan, const PlanVerdict *verd
   if (runs) json_picture(json, plan, &uses);
   json_queues(json, verdict, machine);
   json_field_int(json, "memory_bytes", verdict->simulation.memory_bytes);
-  json_loads(json, &verdict->stream, scratch);
+  json_loads(json, plan, &verdict->stream, scratch);
   json_edges(json, &verdict->hazards, machine);
   if (plan->estimate > 0) json_field_double(json, "estimate_cycles", plan->estimate);
   json_field_double(json, "simulated_cycles", verdict->simulation.cycles);

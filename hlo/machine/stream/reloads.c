@@ -13,6 +13,7 @@ typedef struct Run {
 typedef struct LoadedBoxes {
   const CommandStream *stream;
   int64_t *times;  /* by box */
+  int64_t *moved;  /* by object: bytes of transfers from it */
   bool *is_hidden; /* by object: which bytes a load takes only run-time values tell */
 } LoadedBoxes;
 
@@ -36,6 +37,7 @@ static void count_loads(LoadedBoxes *boxes) {
       if (stream_access_writes(accesses.data[k]) || !is_memory) continue;
       ByteBox bytes = command_stream_box(stream, box);
       boxes->times[box]++;
+      boxes->moved[object] += stream->commands.data[i].work.bytes;
       boxes->is_hidden[object] |= byte_count(&bytes) > stream->commands.data[i].work.bytes;
     }
   }
@@ -76,10 +78,13 @@ StreamLoads stream_loads_find(Arena *arena, const CommandStream *stream) {
   int64_t objects = stream->objects.count;
   StreamLoads loads = {.objects = ARENA_NEW_ARRAY(arena, ObjectLoads, objects), .is_known = true};
   LoadedBoxes boxes = {stream, ARENA_NEW_ARRAY(scratch, int64_t, stream->boxes.count + 1),
-                       ARENA_NEW_ARRAY(scratch, bool, objects)};
+                       ARENA_NEW_ARRAY(scratch, int64_t, objects), ARENA_NEW_ARRAY(scratch, bool, objects)};
   count_loads(&boxes);
   for (int32_t object = 0; object < objects && loads.is_known; object++) {
-    if (boxes.is_hidden[object]) continue;
+    if (boxes.is_hidden[object]) {
+      loads.objects[loads.count++] = (ObjectLoads){object, boxes.moved[object], boxes.moved[object], true};
+      continue;
+    }
     Arena *runs = arena_create();
     loads.is_known = find_object(&boxes, object, runs, &loads.objects[loads.count]);
     if (loads.objects[loads.count].bytes > 0) loads.count++;

@@ -8,10 +8,11 @@ typedef struct ObjectLoads {
   int32_t object;
   int64_t bytes;    /* that transfers read of it, each time counted */
   int64_t distinct; /* once each: |bytes| less this is loaded again */
+  bool is_hidden;   /* which bytes only run-time values tell: |bytes| is what the tiles get, |distinct| the same */
 } ObjectLoads;
 
 typedef struct StreamLoads {
-  ObjectLoads *objects; /* those of memory that transfers read at known places, in the stream's order */
+  ObjectLoads *objects; /* those of memory that transfers read, in the stream's order */
   int64_t count;
   bool is_known; /* false: too many runs of bytes to look at */
 } StreamLoads;
