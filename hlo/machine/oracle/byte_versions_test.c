@@ -163,6 +163,17 @@ static void command_writes_a_byte_once(void **state) {
   expect_difference(fixture, (VersionDifference){1, BUFFER_OBJECT, 32, 0, 0});
 }
 
+/* Both in the place of an operand, which is read once, before them. */
+static void command_updates_a_byte_once(void **state) {
+  StreamFixture *fixture = *state;
+  ByteBox box = dense_box(0, 64);
+  add_write(fixture, LD, -1, 0, 64);
+  add_update(fixture, EX, 0, 0, 64);
+  command_stream_add_update_write(&fixture->stream, BUFFER_OBJECT, &box);
+  add_read(fixture, ST, 1, 0, 64);
+  expect_difference(fixture, (VersionDifference){2, BUFFER_OBJECT, 0, 1, 1});
+}
+
 /* What a command keeps for itself is read back, though no other command reads it. */
 static void scratch_is_its_own(void **state) {
   StreamFixture *fixture = *state;
@@ -517,6 +528,7 @@ int main(void) {
       TEST(command_may_read_what_it_wrote),
       TEST(update_reads_first),
       TEST(command_writes_a_byte_once),
+      TEST(command_updates_a_byte_once),
       TEST(scratch_is_its_own),
       TEST(scratch_is_not_written_by_others),
       TEST(executions_are_held_to_the_rules),

@@ -213,6 +213,15 @@ static void do_together(StepList *list, int32_t earlier, int32_t later) {
   push_step(list, later, STEP_COMPLETE);
 }
 
+/* The reads of the update that |accesses|' |write| ends, unless a later write of the same place ends it too: they were
+ * made before that one then. */
+static void do_reads_of_update(StepList *list, int32_t instance, InstanceRange accesses, int32_t write) {
+  for (int32_t k = write + 1; k < accesses.count; k++)
+    if (accesses.data[k] == accesses.data[write]) return;
+  for (int32_t r = 0; r < accesses.count; r++)
+    if (stream_accesses_are_update(accesses.data[r], accesses.data[write])) push_step(list, instance, r);
+}
+
 /* As far from program order as can be: writes from the last to the first, then updates one by one, then reads. */
 static void do_backwards(StepList *list, int32_t instance) {
   InstanceRange accesses = command_stream_accesses(list->versions->stream, instance);
@@ -222,8 +231,7 @@ static void do_backwards(StepList *list, int32_t instance) {
     for (int32_t k = (int32_t)accesses.count - 1; k >= 0; k--) {
       bool is_update = stream_access_updates(accesses.data[k]);
       if (!is_write(accesses.data[k]) || is_update != (pass == 1)) continue;
-      for (int32_t r = 0; r < accesses.count; r++)
-        if (stream_accesses_are_update(accesses.data[r], accesses.data[k])) push_step(list, instance, r);
+      if (is_update) do_reads_of_update(list, instance, accesses, k);
       push_step(list, instance, k);
     }
   }
