@@ -37,6 +37,40 @@ IndexExpr index_value(IndexSpace *space, int value, int64_t lower, int64_t upper
   return expr_of_atom(space, &(IndexAtom){.kind = INDEX_ATOM_VALUE, .number = value, .lower = lower, .upper = upper});
 }
 
+/* The next digits of |mod|'s inner expression above it, as they stand in a term: (x / p) where |mod| is x % p, of which
+ * the digits are all that is left (0), or (x / p) % q (q); -1: the atom is neither. */
+static int64_t digits_above(const IndexSpace *space, const IndexAtom *mod, const IndexAtom *above) {
+  int64_t most = above->kind == INDEX_ATOM_MOD ? above->divisor : 0;
+  if (above->kind == INDEX_ATOM_MOD) {
+    if (above->inner.term_count != 1 || above->inner.constant != 0 || above->inner.terms[0].coefficient != 1) return -1;
+    above = &space->atoms.data[above->inner.terms[0].atom];
+  }
+  bool is_next = above->kind == INDEX_ATOM_DIV && above->divisor == mod->divisor;
+  return is_next && index_equal(above->inner, mod->inner) ? most : -1;
+}
+
+/* Digits of one number beside one another are the number: c·(x % p) + c·p·(x / p) is c·x, and c·(x % p) + c·p·((x / p)
+ * % q) is c·(x % (p·q)).  A reshape of what is reversed or shifted makes them. */
+static IndexExpr join_digits(IndexSpace *space, IndexExpr a) {
+  for (int i = 0; i < a.term_count; i++) {
+    const IndexAtom mod = space->atoms.data[a.terms[i].atom];
+    if (mod.kind != INDEX_ATOM_MOD) continue;
+    for (int k = 0; k < a.term_count; k++) {
+      if (k == i || a.terms[k].coefficient != a.terms[i].coefficient * mod.divisor) continue;
+      int64_t digits = digits_above(space, &mod, &space->atoms.data[a.terms[k].atom]);
+      if (digits < 0) continue;
+      IndexExpr joined = digits > 0 ? index_mod(space, mod.inner, mod.divisor * digits) : mod.inner;
+      IndexTerm *others = ARENA_NEW_ARRAY(space->arena, IndexTerm, a.term_count);
+      int count = 0;
+      for (int t = 0; t < a.term_count; t++)
+        if (t != i && t != k) others[count++] = a.terms[t];
+      IndexExpr rest = {a.constant, count, others};
+      return index_add(space, rest, index_scale(space, joined, a.terms[i].coefficient));
+    }
+  }
+  return a;
+}
+
 IndexExpr index_add(IndexSpace *space, IndexExpr a, IndexExpr b) {
   if (a.term_count == 0) return index_add_constant(space, b, a.constant);
   if (b.term_count == 0) return index_add_constant(space, a, b.constant);
@@ -53,7 +87,7 @@ IndexExpr index_add(IndexSpace *space, IndexExpr a, IndexExpr b) {
       i++, j++;
     }
   }
-  return (IndexExpr){a.constant + b.constant, count, terms};
+  return join_digits(space, (IndexExpr){a.constant + b.constant, count, terms});
 }
 
 IndexExpr index_add_constant(IndexSpace *space, IndexExpr a, int64_t constant) {

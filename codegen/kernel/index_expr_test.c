@@ -201,6 +201,26 @@ static void index_division_undoes_linear_addresses(void **state) {
   arena_destroy(arena);
 }
 
+/* Digits that a reshape takes apart, as an address puts them together again: of what is reversed, which does not
+ * divide.
+ */
+static void index_digits_are_joined(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  Points *points = points_create(arena, 2, 2, 42);
+  IndexSpace *space = &points->space;
+  IndexExpr reversed = index_add_constant(space, index_scale(space, index_dim(space, 2, 42), -1), 41);
+  IndexExpr low = index_mod(space, reversed, 2), rest = index_div(space, reversed, 2);
+  IndexExpr middle = index_mod(space, rest, 3), high = index_div(space, rest, 3);
+  IndexExpr lower = index_add(space, index_scale(space, middle, 2), low);
+  assert_string_equal(text_of(points, lower), "((-1*d2 + 41) % 6)");
+  assert_true(index_equal(index_add(space, index_scale(space, high, 6), lower), reversed));
+  IndexExpr apart = index_add(space, index_scale(space, high, 6), low);
+  assert_int_equal(apart.term_count, 2);
+  assert_true(index_equal(index_add(space, index_scale(space, middle, 2), apart), reversed));
+  arena_destroy(arena);
+}
+
 static void index_division_composes(void **state) {
   (void)state;
   Arena *arena = arena_create();
@@ -224,6 +244,7 @@ int main(void) {
       cmocka_unit_test(index_sums_have_one_form),
       cmocka_unit_test(index_division_undoes_linear_addresses),
       cmocka_unit_test(index_division_composes),
+      cmocka_unit_test(index_digits_are_joined),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
