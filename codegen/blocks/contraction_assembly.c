@@ -145,7 +145,7 @@ static void emit_steps(const MicroAssembly *micro) {
   for (int i = 0; i < lines; i++) sb_printf(micro->out, "prefetcht1 %d(%%r10)\n", i * LINE_BYTES);
   if (lines > 0) add_line(micro, "addq %r11, %r10");
   emit_step(micro);
-  sb_printf(micro->out, "addq $$%d, %%rdi\n", micro->element_bytes);
+  sb_printf(micro->out, "addq $$%lld, %%rdi\n", (long long)micro->blocking->lhs_step * micro->element_bytes);
   if (gap == 0) {
     add_line(micro, "addq %r8, %rsi\ndecq %rcx\njne 2b\n3:");
     return;

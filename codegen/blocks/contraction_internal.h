@@ -59,8 +59,9 @@ struct ContractionBlocking {
    * block by block. */
   int chunk_dim;
   int64_t chunk_size, chunk_count_of_dim, inside_chunk, block_depth, block_count;
-  int64_t row_stride;    /* of the lhs, packed or in place */
-  int64_t lhs_slot;      /* elements of a packed tile of the lhs */
+  int64_t row_stride; /* of the lhs, packed or in place */
+  int64_t lhs_step;   /* elements from an index of the depth to the next; 1 but for a lhs in place across its grain */
+  int64_t lhs_slot;   /* elements of a packed tile of the lhs */
   int64_t packed_stride; /* from row to row of the packed panel */
 
   /* Rows: tiles of |tile_rows|, blocks of tiles.  Where it is not 0 the last tile has |rest_rows| alone; otherwise it

@@ -49,13 +49,14 @@ bool contraction_continues(const ContractionBlocking *blocking) {
 
 static void micro_name(const ContractionBlocking *blocking, char *out, size_t size) {
   static const char *const groups[] = {[2] = ".pairs", [4] = ".quads"};
-  char strips[48] = "", rest[16] = "";
+  char strips[48] = "", rest[16] = "", step[24] = "";
   if (blocking->rest_rows > 0) snprintf(rest, sizeof rest, ".last%d", blocking->rest_rows);
+  if (blocking->lhs_step > 1) snprintf(step, sizeof step, ".by%lld", (long long)blocking->lhs_step);
   int64_t gap = contraction_strip_gap(blocking);
   if (gap > 0) snprintf(strips, sizeof strips, ".strips%lld+%lld", (long long)blocking->strip_run, (long long)gap);
-  snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d.%d%s%s%s%s%s%s%s", type_text(blocking->type),
+  snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d.%d%s%s%s%s%s%s%s%s", type_text(blocking->type),
            type_text(blocking->rhs_type), blocking->tile_rows, blocking->panel_vectors, blocking->lanes,
-           (int)blocking->row_stride, contraction_lines_ahead(blocking), strips, rest,
+           (int)blocking->row_stride, contraction_lines_ahead(blocking), step, strips, rest,
            contraction_continues(blocking) ? ".on" : "",
            blocking->common_guard_count > 0 || blocking->cut ? ".perhaps" : "",
            blocking->sums_in_result ? ".apart" : "", blocking->group > 1 ? groups[blocking->group] : "",
@@ -141,7 +142,7 @@ static LLVMValueRef multiply_add(const MicroEmitter *micro, LLVMValueRef row, LL
 static LLVMValueRef packed_place(const MicroEmitter *micro, LLVMValueRef depth) {
   const VecBuilder *vec = micro->vec;
   int64_t gap = contraction_strip_gap(micro->blocking);
-  if (gap == 0) return depth;
+  if (gap == 0) return ir_index_multiply(vec->builder, depth, micro->blocking->lhs_step);
   LLVMValueRef strip = LLVMBuildUDiv(vec->builder, depth, block_int(vec, micro->blocking->strip_run), "");
   return LLVMBuildAdd(vec->builder, depth, LLVMBuildMul(vec->builder, strip, block_int(vec, gap), ""), "");
 }

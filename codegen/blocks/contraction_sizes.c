@@ -48,6 +48,7 @@ static const double call_cost = 24;       /* of a micro-kernel, its loop and its
 static const double sum_cost = 1;         /* of a vector of sums that is loaded or stored */
 static const double line_of_second = .4;  /* of a line of the second-level cache that is read in order */
 static const double line_in_place = .2;   /* and in rows, as they lie in the rhs */
+static const double line_across = .8;     /* and in columns, as they lie in the lhs */
 static const double near_page = .6;       /* of a page of these rows, one of many */
 static const double line_of_memory = 1.5; /* and from further away */
 static const double line_alone = 160; /* of a line that the hardware did not ask for ahead, over the rows it is for */
@@ -119,6 +120,7 @@ static void choose_depth(const Kernel *kernel, ContractionBlocking *blocking, in
   blocking->block_count = blocking->chunk_count_of_dim;
   for (int i = 0; i < blocking->chunk_dim; i++) blocking->block_count *= kernel->dims[depth->dims[i]].extent;
   blocking->row_stride = packed_row_stride(blocking, ceil_div(blocking->block_depth, blocking->group));
+  blocking->lhs_step = 1;
   blocking->lhs_slot = blocking->tile_rows * blocking->row_stride;
   int64_t bytes = type_storage_bytes(blocking->type);
   int64_t panel_rows = ceil_div(blocking->block_depth, blocking->group) + (blocking->lhs_shifted ? 1 : 0);
@@ -143,6 +145,27 @@ static void choose_lhs_in_place(const Kernel *kernel, ContractionBlocking *block
   if (contraction_rows_meet(blocking->tile_rows, stride * bytes)) return;
   blocking->lhs_in_place = true;
   blocking->row_stride = stride;
+}
+
+/* A lhs that is a load as any, across its grain: numbers of a row lie |lhs_step| elements apart.  False where they
+ * cannot be read in place, or there are so many that packing them pays. */
+static bool choose_lhs_across(const Kernel *kernel, ContractionBlocking *blocking) {
+  const KernelValue *lhs = &kernel->values[blocking->lhs];
+  const DimList *rows = &blocking->rows, *depth = &blocking->depth;
+  int64_t stride, step, bytes = type_storage_bytes(blocking->type);
+  if (blocking->group > 1 || lhs->kind != KERNEL_LOAD || lhs->predicate >= 0 || rows->count == 0) return false;
+  if (contraction_merged_suffix(kernel, &blocking->lhs_set, rows) < rows->count) return false;
+  if (contraction_merged_suffix(kernel, &blocking->lhs_set, depth) < depth->count - blocking->chunk_dim) return false;
+  if (!kernel_plain_stride(kernel, lhs->address, rows->dims[rows->count - 1], &stride)) return false;
+  if (!kernel_plain_stride(kernel, lhs->address, depth->dims[depth->count - 1], &step)) return false;
+  if (stride <= 0 || stride * bytes > LINE_BYTES || step <= 0 || step * bytes >= PAGE_BYTES) return false;
+  int64_t width = rows->size * stride * bytes;
+  if (contraction_cache_bytes(SECOND_CACHE_SETS, blocking->block_depth, step * bytes, width) > SECOND_CACHE_BYTES)
+    return false;
+  blocking->lhs_in_place = true;
+  blocking->row_stride = stride;
+  blocking->lhs_step = step;
+  return true;
 }
 
 /* The hardware sees rows as streams, but follows none from page to page.  What the last-level cache may hold comes
@@ -292,6 +315,23 @@ static double row_in_place_cost(const ContractionBlocking *blocking, double othe
   return total;
 }
 
+/* What a block of the depth of a lhs across its grain takes of the first-level cache, for the rows of a tile. */
+static double across_bytes(const ContractionBlocking *blocking) {
+  int64_t bytes = type_storage_bytes(blocking->type);
+  int64_t width = blocking->tile_rows * blocking->row_stride * bytes;
+  return contraction_cache_bytes(FIRST_CACHE_SETS, blocking->block_depth, blocking->lhs_step * bytes, width);
+}
+
+/* Of an index of the depth of such a lhs for a tile and a panel, besides |others| bytes that are to stay. */
+static double across_cost(const ContractionBlocking *blocking, double others) {
+  int64_t bytes = type_storage_bytes(blocking->type);
+  double lines = 1 + (double)(blocking->tile_rows * blocking->row_stride * bytes) / LINE_BYTES, total = 0;
+  double pages = (double)(blocking->lhs_step * bytes) / PAGE_BYTES;
+  if (across_bytes(blocking) + others > FIRST_CACHE_BYTES) total += lines * line_across;
+  if (pages * (double)blocking->block_depth > NEAR_PAGES) total += pages * near_page;
+  return total;
+}
+
 /* Of a tile's sums, which every block of the depth but the first goes on with. */
 static double sums_moving_cost(const ContractionBlocking *blocking) {
   double vectors = blocking->tile_rows * blocking->panel_vectors, again = (double)blocking->block_count - 1;
@@ -319,13 +359,17 @@ static double cost(const ContractionBlocking *blocking, const PackingCosts *pack
   double total = panels * (steps * depth + tiles * blocks * call_cost);
   total += tiles * panels * sums_moving_cost(blocking);
   double panel_bytes = block_depth * (double)blocking->packed_stride * bytes;
-  double rows_bytes = blocking->tile_rows * block_depth * bytes * share;
+  bool is_across = blocking->lhs_step > 1;
+  double rows_bytes = is_across ? across_bytes(blocking) : blocking->tile_rows * block_depth * bytes * share;
   if (blocking->rhs_in_place && blocking->rhs_may_stay)
     total += tiles * panels * depth * row_in_place_cost(blocking, rows_bytes);
   else
     total += reading_cost(tiles * columns * depth * bytes, panel_bytes + rows_bytes);
   double lhs_bytes = rows * depth * bytes * share;
-  total += reading_cost(panels * lhs_bytes, panel_bytes + rows_bytes * tiles_here);
+  if (is_across)
+    total += tiles * panels * depth * across_cost(blocking, panel_bytes);
+  else
+    total += reading_cost(panels * lhs_bytes, panel_bytes + rows_bytes * tiles_here);
   double times = blocking->rhs_kept ? 1 : (double)ceil_div(blocking->tile_count, blocking->tiles_per_block);
   total += times * rhs_reading_cost(blocking, packing);
   if (!blocking->rhs_in_place) {
@@ -471,6 +515,16 @@ static void try_sums_apart(SizeSearch *search, const ContractionBlocking *in_res
   try_in_place(search, &blocking);
 }
 
+/* All numbers of tiles and panels, with the rhs wherever it may be. */
+static void try_places(SizeSearch *search, ContractionBlocking *blocking) {
+  try_blocks(search, blocking);
+  try_in_place(search, blocking);
+  try_sums_apart(search, blocking);
+  if (blocking->rhs_in_place || blocking->block_count > 1 || blocking->tile_count == 1) return;
+  blocking->rhs_kept = true;
+  try_blocks(search, blocking);
+}
+
 static void try_all(SizeSearch *search, const Kernel *kernel) {
   int64_t depth_before = 0;
   for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
@@ -479,14 +533,11 @@ static void try_all(SizeSearch *search, const Kernel *kernel) {
     if (blocking.block_depth == depth_before) continue;
     depth_before = blocking.block_depth;
     choose_lhs_in_place(kernel, &blocking);
+    ContractionBlocking across = blocking;
+    if (!blocking.lhs_in_place && choose_lhs_across(kernel, &across)) try_places(search, &across);
     if (!blocking.lhs_in_place) contraction_choose_by_tiles(kernel, &blocking);
     if (!blocking.lhs_in_place) contraction_choose_strips(kernel, &blocking);
-    try_blocks(search, &blocking);
-    try_in_place(search, &blocking);
-    try_sums_apart(search, &blocking);
-    if (blocking.rhs_in_place || blocking.block_count > 1 || blocking.tile_count == 1) continue;
-    blocking.rhs_kept = true;
-    try_blocks(search, &blocking);
+    try_places(search, &blocking);
   }
 }
 

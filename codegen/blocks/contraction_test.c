@@ -66,6 +66,19 @@ static void contraction_of_small_plain_matrices_is_in_place(void **state) {
   run_everywhere(&test);
 }
 
+/* A lhs whose numbers lie apart along the depth (a transposed one, and one that is neither) is read where it is. */
+static void contraction_of_a_lhs_across_its_grain_is_in_place(void **state) {
+  (void)state;
+  for (int i = 0; i < 6; i++) {
+    TestCase test = matrix_case(51, 64, 47 + 96 * (i % 2), COLUMNS, ROWS, ROWS);
+    if (i % 3 == 0) test.epilogue = BIAS_MAX;
+    if (i % 3 == 1) test.lhs = (Affine){7, {2, 0, 103}};
+    test.type = test.operand_type = i < 4 ? TYPE_F32 : TYPE_S32;
+    test.most_scratch = 32 * 64 + 64;
+    run_everywhere(&test);
+  }
+}
+
 /* The sums of several blocks of the depth are added up in the result, but for those of tiles that reach beyond it: the
  * scratch does not grow with the rows.  With an epilogue such tiles go to the result and back without it. */
 static void contraction_of_many_blocks_adds_up_in_the_result(void **state) {
@@ -302,6 +315,7 @@ int main(void) {
       cmocka_unit_test(contraction_of_odd_sizes_is_right),
       cmocka_unit_test(contraction_in_blocks_of_everything_is_right),
       cmocka_unit_test(contraction_of_small_plain_matrices_is_in_place),
+      cmocka_unit_test(contraction_of_a_lhs_across_its_grain_is_in_place),
       cmocka_unit_test(contraction_of_many_blocks_adds_up_in_the_result),
       cmocka_unit_test(contraction_of_cut_panels_is_in_place),
       cmocka_unit_test(contraction_of_many_rows_packs_few_at_a_time),
