@@ -343,8 +343,9 @@ static void set_panel(ContractionEmitter *emitter, BlockPosition *position, LLVM
   emitter->kept = slot_at(vec, emitter->kept_slots, panel, blocking->kept_slot);
 }
 
-/* Where the rows lie that will be read |panels_ahead| panels later.  After the last panel of a chunk: its first ones,
- * at the next block of the depth; after the last block the next chunk, at the first block. */
+/* Where the rows lie that will be read |panels_ahead| panels later, or as many as the chunk has.  After the last panel
+ * of a chunk: its first ones, at the next block of the depth; after the last block the next chunk, at the first block.
+ */
 static LLVMValueRef next_rows(ContractionEmitter *emitter, const BlockPosition *position) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
@@ -353,7 +354,8 @@ static LLVMValueRef next_rows(ContractionEmitter *emitter, const BlockPosition *
         ir_index_add(vec->builder, position->column, block_int(vec, blocking->panels_ahead * blocking->panel_width));
     return contraction_rhs_address(emitter, &position->depth, column);
   }
-  LLVMValueRef next_panel = ir_index_add(vec->builder, position->panel, block_int(vec, blocking->panels_ahead));
+  LLVMValueRef ahead = ir_index_minimum(vec->builder, block_int(vec, blocking->panels_ahead), position->panel_count);
+  LLVMValueRef next_panel = ir_index_add(vec->builder, position->panel, ahead);
   LLVMValueRef next_block = ir_index_add(vec->builder, position->number, block_int(vec, 1));
   LLVMValueRef is_end = LLVMBuildICmp(vec->builder, LLVMIntSGE, next_panel, position->panel_count, "");
   LLVMValueRef is_last = equals(vec, position->number, blocking->block_count - 1, LLVMIntEQ);

@@ -15,7 +15,7 @@
 /* So many rows are multiplied faster as f32 than the columns are packed for them. */
 #define FEW_PAIRED_ROWS 14
 /* Rows or columns of a chunk at least: packing the other factor for it then costs some percent. */
-#define CHUNK_LENGTH 128
+#define CHUNK_LENGTH 48
 /* Times the time of a tile whose rows have to be packed because they meet in the cache. */
 #define PACKED_ROWS 1.02
 /* Batch entries that are enough for any number of threads. */

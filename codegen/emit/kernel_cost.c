@@ -3,7 +3,6 @@
 #include "base/checked_math.h"
 #include "codegen/blocks/fft.h"
 
-#define CHUNK_CYCLES 40000.0
 #define MOST_CHUNKS 1024
 #define BYTES_PER_CYCLE 16.0
 
@@ -115,8 +114,8 @@ double kernel_cycles(const Kernel *kernel, const VecTarget *target) {
   return memory > computing ? memory : computing;
 }
 
-int64_t kernel_chunk_limit(const Kernel *kernel, const VecTarget *target) {
-  double chunks = kernel_cycles(kernel, target) / CHUNK_CYCLES;
+int64_t kernel_chunk_limit(const Kernel *kernel, const VecTarget *target, int64_t chunk_cycles) {
+  double chunks = kernel_cycles(kernel, target) / (double)chunk_cycles;
   if (chunks < 2) return 1;
   return chunks < MOST_CHUNKS ? (int64_t)chunks : MOST_CHUNKS;
 }

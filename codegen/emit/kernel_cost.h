@@ -11,8 +11,10 @@
  * Those of a Kernel of tiles are its parts', times the tiles.
  *
  * A chunk costs its claim and the cold start of its loops, a job the waking of the others: some tens of microseconds
- * when they sleep, less than one while they spin.  Chunks of CHUNK_CYCLES, about 15 us, keep both below a few
- * percent in the usual case of one Kernel after the other, and a Kernel below two of them is not worth the trouble.
+ * when they sleep, one or two while they spin.  But what one thread alone does also costs the others the fetching of
+ * its results from its cache, and it the fetching of theirs.  So chunks of loops begin to pay at some 5 us,
+ * KERNEL_CHUNK_CYCLES; those of contractions, whose estimate is up to four times what blocks in registers take, and of
+ * tiles at KERNEL_BLOCKS_CHUNK_CYCLES.  A Kernel below two of them is not worth the trouble.
  * What is wrong by a factor of two here changes times a little and results not at all. */
 #ifndef XLAC_CODEGEN_EMIT_KERNEL_COST_H
 #define XLAC_CODEGEN_EMIT_KERNEL_COST_H
@@ -26,7 +28,10 @@ int kernel_value_halves(const KernelValue *value);
 
 double kernel_cycles(const Kernel *kernel, const VecTarget *target);
 
-/* The most chunks that are worth their cost; 1: one thread should do it all. */
-int64_t kernel_chunk_limit(const Kernel *kernel, const VecTarget *target);
+#define KERNEL_CHUNK_CYCLES 16000
+#define KERNEL_BLOCKS_CHUNK_CYCLES 40000
+
+/* The most chunks of |chunk_cycles| and more; 1: one thread should do it all. */
+int64_t kernel_chunk_limit(const Kernel *kernel, const VecTarget *target, int64_t chunk_cycles);
 
 #endif

@@ -60,10 +60,12 @@ bool kernel_is_unrolled(const Kernel *kernel) {
 
 /* --- pieces for threads --- */
 
-/* More chunks even out how fast threads are; those of contractions pack one of the factors each. */
+/* More chunks even out how fast threads are; those of contractions pack one of the factors each, and those that stream
+ * it go through all of its pages each. */
 enum {
   LOOP_CHUNKS_PER_WORKER = 4,
   CONTRACTION_CHUNKS_PER_WORKER = 2,
+  STREAM_CHUNKS_PER_WORKER = 1,
   SORT_CHUNKS_PER_WORKER = 2,
   TILE_CHUNKS_PER_WORKER = 4
 };
@@ -93,7 +95,10 @@ static void choose_sort(const Kernel *kernel, KernelStrategy *strategy) {
 static void choose_contraction(const Kernel *kernel, const VecTarget *target, KernelStrategy *strategy) {
   strategy->form = KERNEL_FORM_CONTRACTION;
   int64_t most, pieces = contraction_piece_count(strategy->contraction, &most);
-  set_pieces(strategy, pieces, min_i64(kernel_chunk_limit(kernel, target), most), CONTRACTION_CHUNKS_PER_WORKER);
+  most = min_i64(kernel_chunk_limit(kernel, target, KERNEL_BLOCKS_CHUNK_CYCLES), most);
+  int64_t each =
+      contraction_streams_rhs(strategy->contraction) ? STREAM_CHUNKS_PER_WORKER : CONTRACTION_CHUNKS_PER_WORKER;
+  set_pieces(strategy, pieces, most, each);
   strategy->scratch_bytes = contraction_scratch_bytes(strategy->contraction);
 }
 
@@ -115,7 +120,7 @@ static void choose_loops(const Kernel *kernel, const VecTarget *target, Arena *a
     strategy->streamed = memory_streamed_buffers(kernel, target, &loops->outer_walk, loops->stage_walks, arena);
     strategy->scratch_bytes += strategy->loops.sweep.dim >= 0 ? strategy->loops.sweep.bytes : 0;
   }
-  int64_t most = min_i64(kernel_chunk_limit(kernel, target), split.piece_count);
+  int64_t most = min_i64(kernel_chunk_limit(kernel, target, KERNEL_CHUNK_CYCLES), split.piece_count);
   set_pieces(strategy, split.piece_count, most, LOOP_CHUNKS_PER_WORKER);
   if (strategy->piece_count > 1) strategy->split = split;
 }
@@ -133,7 +138,8 @@ static void choose_tiles(const Kernel *kernel, const VecTarget *target, Contract
     scratch = max_i64(scratch, parts[p].scratch_bytes);
     indices = max_i64(indices, kernel->parts[p].index_count * INDEX_BYTES);
   }
-  set_pieces(strategy, tiles, min_i64(kernel_chunk_limit(kernel, target), tiles), TILE_CHUNKS_PER_WORKER);
+  int64_t most = min_i64(kernel_chunk_limit(kernel, target, KERNEL_BLOCKS_CHUNK_CYCLES), tiles);
+  set_pieces(strategy, tiles, most, TILE_CHUNKS_PER_WORKER);
   strategy->index_bytes = align_up(indices, KERNEL_SCRATCH_ALIGNMENT);
   strategy->scratch_bytes = strategy->row_bytes + strategy->index_bytes + scratch;
 }
