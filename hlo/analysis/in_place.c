@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "base/checked_math.h"
 #include "hlo/analysis/loop_nest.h"
+#include "hlo/analysis/row_alignment.h"
 
 /* --- views --- */
 
@@ -454,6 +455,37 @@ static bool all_results_alike(const HloInstruction *fusion, const HloComputation
   return true;
 }
 
+/* What |start| reaches it reaches element by element, or through sums of the rows of a nest with so many |rows|. */
+static bool reaches_by_rows(const HloInstruction *start, int64_t rows, Arena *scratch) {
+  ARRAY(const HloInstruction *) work = {0};
+  IntMap seen;
+  int64_t ignored;
+  int_map_init(&seen, scratch);
+  array_push(&work, scratch, start);
+  while (work.count > 0) {
+    const HloInstruction *instruction = array_pop(&work);
+    for (int i = 0; i < instruction->user_count; i++) {
+      const HloInstruction *user = instruction->users[i];
+      if (user->opcode == HLO_REDUCE && shape_is_array(user->shape) && shape_element_count(user->shape) == rows)
+        continue;
+      if (!reads_elementwise(user, instruction)) return false;
+      if (int_map_find(&seen, (uint64_t)user->id, &ignored)) continue;
+      int_map_set(&seen, (uint64_t)user->id, 1);
+      array_push(&work, scratch, user);
+    }
+  }
+  return true;
+}
+
+/* The fusion goes from row to row: sums of a row are complete before its result is written, which reads each element of
+ * the parameter where it is overwritten; rows never read one another. */
+static bool writes_row_by_row(const HloComputation *fused, const HloInstruction *parameter, Arena *scratch) {
+  if (!shape_is_array(fused->root->shape) || !is_plain_loop(fused)) return false;
+  LoopNest nest = hlo_loop_nest(fused->root, false, scratch);
+  return nest.kind == LOOP_NEST_REDUCED && row_aligned_fused(fused, parameter, nest.rows, scratch) &&
+         reaches_by_rows(parameter, nest.rows, scratch);
+}
+
 static bool fusion_may_share(const HloInstruction *fusion, int operand, int node, int result_node, Arena *scratch) {
   const HloComputation *fused = hlo_instruction_computation(fusion, HLO_ATTR_CALLS);
   if (!fused || node != 0 || operand >= fused->parameters.count) return false;
@@ -462,7 +494,8 @@ static bool fusion_may_share(const HloInstruction *fusion, int operand, int node
   Leaf wanted = trace_leaf((Leaf){fused->root, result_node});
   if (wanted.instruction == parameter) return false;
   FusedUse use = follow_parameter(fused, parameter, wanted.instruction, scratch);
-  return use.elementwise && (!use.reaches_other || all_results_alike(fusion, fused, parameter->shape, scratch));
+  if (!use.elementwise) return writes_row_by_row(fused, parameter, scratch);
+  return !use.reaches_other || all_results_alike(fusion, fused, parameter->shape, scratch);
 }
 
 bool hlo_may_share_operand(const HloInstruction *user, int operand, int node, int result_node, Arena *scratch) {
@@ -476,4 +509,13 @@ bool hlo_may_share_operand(const HloInstruction *user, int operand, int node, in
   if (!same_places(from, to)) return false;
   if (user->opcode == HLO_FUSION) return fusion_may_share(user, operand, node, result_node, scratch);
   return hlo_opcode_has(user->opcode, OP_ELEMENTWISE) && reads_elementwise(user, user->operands[operand]);
+}
+
+bool hlo_may_share_rows(const HloInstruction *user, int operand, Arena *scratch) {
+  const HloComputation *fused = hlo_instruction_computation(user, HLO_ATTR_CALLS);
+  if (user->opcode != HLO_FUSION || fused == NULL || operand >= fused->parameters.count) return false;
+  const HloInstruction *parameter = fused->parameters.data[operand];
+  if (!shape_is_array(parameter->shape) || !shape_is_array(user->shape)) return false;
+  return !follow_parameter(fused, parameter, fused->root, scratch).elementwise &&
+         writes_row_by_row(fused, parameter, scratch);
 }

@@ -13,7 +13,9 @@ typedef struct Assigner {
   Arena *arena;   /* the module's: what stays */
   Arena *scratch; /* what goes */
   DiagSink *diag;
-  int effort; /* HloPassOptions.effort */
+  int effort;            /* HloPassOptions.effort */
+  bool keeps_rows_apart; /* no result overwrites an operand row by row (hlo_may_share_rows) */
+  bool has_shared_rows;  /* one does */
   BufferAnalysis analysis;
   BufferAssignment *assignment;
   int32_t *overwrites; /* by value of the analysis: the operand value whose bytes it took over by choice, -1 for none */

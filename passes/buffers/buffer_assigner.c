@@ -17,22 +17,35 @@ static void list_buffers_of_allocations(Assigner *assigner) {
   for (int32_t i = 0; i < assignment->buffer_count; i++) *lists[assignment->buffers[i].allocation]++ = i;
 }
 
-static Status assign(HloPassContext *context, HloModule *module, Arena *scratch) {
-  DiagSink *diag = context->diag;
-  int effort = context->options->effort > 0 ? context->options->effort : HLO_DEFAULT_EFFORT;
-  Assigner assigner = {.module = module, .arena = module->arena, .scratch = scratch, .diag = diag, .effort = effort};
-  RETURN_IF_ERROR(buffer_analysis_to_plan(scratch, module, diag, &assigner.analysis));
-  if (assigner.analysis.alias->conflicts.count > 0)
+static Status assign(HloPassContext *context, Assigner *assigner) {
+  RETURN_IF_ERROR(buffer_analysis_to_plan(assigner->scratch, assigner->module, assigner->diag, &assigner->analysis));
+  if (assigner->analysis.alias->conflicts.count > 0)
     XLAC_BUG("values that must share memory are alive together after copy insertion");
-  assigner.assignment = ARENA_NEW(module->arena, BufferAssignment);
-  assigner_share_operands(&assigner);
-  RETURN_IF_ERROR(assigner_make_buffers(&assigner));
-  RETURN_IF_ERROR(assigner_measure_scratch(&assigner, context->options->scratch, &context->tuning));
-  RETURN_IF_ERROR(assigner_place_temporaries(&assigner));
-  list_buffers_of_allocations(&assigner);
+  assigner->assignment = ARENA_NEW(assigner->arena, BufferAssignment);
+  assigner_share_operands(assigner);
+  RETURN_IF_ERROR(assigner_make_buffers(assigner));
+  RETURN_IF_ERROR(assigner_measure_scratch(assigner, context->options->scratch, &context->tuning));
+  RETURN_IF_ERROR(assigner_place_temporaries(assigner));
+  list_buffers_of_allocations(assigner);
+  return STATUS_OK;
+}
+
+/* What overwrites rows is one value more with those that it was made from: alive longer, and in fewer places (not in a
+ * result that is made from it).  So both ways are tried. */
+static Status assign_best(HloPassContext *context, HloModule *module, Arena *scratch) {
+  int effort = context->options->effort > 0 ? context->options->effort : HLO_DEFAULT_EFFORT;
+  Assigner assigner = {
+      .module = module, .arena = module->arena, .scratch = scratch, .diag = context->diag, .effort = effort};
+  Assigner apart = assigner;
+  RETURN_IF_ERROR(assign(context, &assigner));
+  if (assigner.has_shared_rows && assigner.assignment->workspace_bytes > 0) {
+    apart.keeps_rows_apart = true;
+    RETURN_IF_ERROR(assign(context, &apart));
+    if (apart.assignment->workspace_bytes < assigner.assignment->workspace_bytes) assigner = apart;
+  }
   assigner_explain(&assigner);
   context->assignment = assigner.assignment;
-  return buffer_assignment_verify(assigner.assignment, module, diag);
+  return buffer_assignment_verify(assigner.assignment, module, context->diag);
 }
 
 static Status run_buffer_assignment(HloPassContext *context, HloModule *module, bool *out_changed) {
@@ -43,7 +56,7 @@ static Status run_buffer_assignment(HloPassContext *context, HloModule *module, 
   /* The schedule decides in the end: what it makes impossible gets its copies now. */
   RETURN_IF_ERROR(copy_insertion_insert(module, context->diag, out_changed));
   Arena *scratch = arena_create();
-  Status status = assign(context, module, scratch);
+  Status status = assign_best(context, module, scratch);
   arena_destroy(scratch);
   if (status != STATUS_OK) return status;
   return memory_limit_check(module, context->assignment, context->options->memory_limit, context->reduction,

@@ -51,6 +51,14 @@ static bool is_updated_in_place(const Assigner *assigner, const HloValue *value)
 }
 
 /* What made |value| join the buffer; at most the first few of many are told. */
+static bool overwrites_rows(const Assigner *assigner, const HloInstruction *instruction, const HloValue *operand) {
+  for (int i = 0; i < instruction->operand_count; i++) {
+    if (instruction->operands[i] != operand->definition.instruction) continue;
+    if (hlo_may_share_rows(instruction, i, assigner->scratch)) return true;
+  }
+  return false;
+}
+
 static void say_joined(const Assigner *assigner, const HloValue *value, StringBuilder *out, int *said) {
   enum { TELL = 4 };
   const HloInstruction *instruction = value->definition.instruction;
@@ -65,8 +73,9 @@ static void say_joined(const Assigner *assigner, const HloValue *value, StringBu
     sb_append_cstring(out, "; and so on");
   } else if (assigner->overwrites[number] >= 0) {
     const HloValue *operand = &assigner->assignment->values[assigner->numbers[assigner->overwrites[number]]];
-    sb_printf(out, "; %s overwrites %s, which it is the last to read, element by element", name_of(assigner, value),
-              name_of(assigner, operand));
+    bool by_rows = overwrites_rows(assigner, instruction, operand);
+    sb_printf(out, "; %s overwrites %s, which it is the last to read, %s", name_of(assigner, value),
+              name_of(assigner, operand), by_rows ? "row by row" : "element by element");
   } else if (updates) {
     sb_printf(out, "; %s updates in place", name_of(assigner, value));
   } else if (instruction->opcode == HLO_WHILE) {

@@ -1,5 +1,6 @@
 /* Results that take over the bytes of operands which die with them. */
 #include "base/array.h"
+#include "hlo/analysis/in_place.h"
 #include "passes/buffers/assigner_internal.h"
 
 typedef struct Candidate {
@@ -34,8 +35,11 @@ static void share_result(Assigner *assigner, const HloInstruction *instruction, 
       assigner->refusals[result].kind = ALIAS_GRANTED;
       return;
     }
+    bool by_rows = hlo_may_share_rows(instruction, operand - 1, assigner->scratch);
+    if (by_rows && assigner->keeps_rows_apart) continue;
     AliasRefusal refusal = hlo_alias_unite(alias, value, result);
     if (refusal.kind == ALIAS_GRANTED) {
+      assigner->has_shared_rows |= by_rows;
       assigner->overwrites[result] = value;
       assigner->refusals[result] = refusal;
       return;

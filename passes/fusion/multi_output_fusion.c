@@ -6,11 +6,11 @@
  * through others would make a loop, so it keeps them apart. */
 #include "base/checked_math.h"
 #include "hlo/analysis/loop_nest.h"
+#include "hlo/analysis/row_alignment.h"
 #include "passes/cleanup/control_edges.h"
 #include "passes/fusion/fused_body.h"
 #include "passes/fusion/fusion_decision.h"
 #include "passes/fusion/fusion_reads.h"
-#include "passes/fusion/row_alignment.h"
 #include "passes/pipeline/control_computations.h"
 #include "passes/pipeline/hlo_pass.h"
 

@@ -5,10 +5,10 @@
  * inside, a Kernel of several stages over one row (softmax, layer norm, cross entropy).  One result, nothing else
  * leaves the cluster: so no cycles can arise. */
 #include "hlo/analysis/loop_nest.h"
+#include "hlo/analysis/row_alignment.h"
 #include "passes/cleanup/control_edges.h"
 #include "passes/fusion/fused_body.h"
 #include "passes/fusion/fusion_decision.h"
-#include "passes/fusion/row_alignment.h"
 #include "passes/pipeline/control_computations.h"
 #include "passes/pipeline/hlo_pass.h"
 

@@ -5,10 +5,10 @@
  * others see.  The fusion written is one of fusions, since each member stays a Kernel of its own. */
 #include "hlo/analysis/in_place.h"
 #include "hlo/analysis/loop_nest.h"
+#include "hlo/analysis/row_alignment.h"
 #include "passes/cleanup/control_edges.h"
 #include "passes/fusion/fused_body.h"
 #include "passes/fusion/fusion_decision.h"
-#include "passes/fusion/row_alignment.h"
 #include "passes/pipeline/control_computations.h"
 #include "passes/pipeline/hlo_pass.h"
 

@@ -1,4 +1,4 @@
-#include "passes/fusion/row_alignment.h"
+#include "hlo/analysis/row_alignment.h"
 
 #include "hlo/analysis/loop_nest.h"
 
@@ -57,17 +57,18 @@ static bool keeps_rows(const HloInstruction *instruction, const HloInstruction *
   }
 }
 
-/* Follows what is computed from the parameter through the fused computation. */
-static bool fused_keeps_rows(const HloComputation *fused, const HloInstruction *parameter, int64_t rows,
-                             IntMap *derived) {
-  int_map_set(derived, (uint64_t)parameter->id, 1);
+bool row_aligned_fused(const HloComputation *fused, const HloInstruction *parameter, int64_t rows, Arena *scratch) {
+  IntMap derived;
+  if (hlo_row_dims(parameter->shape, rows) < 0) return false;
+  int_map_init(&derived, scratch);
+  int_map_set(&derived, (uint64_t)parameter->id, 1);
   for (int64_t i = 0; i < fused->instructions.count; i++) {
     const HloInstruction *instruction = fused->instructions.data[i];
     for (int k = 0; k < instruction->operand_count; k++) {
       int64_t ignored;
-      if (!int_map_find(derived, (uint64_t)instruction->operands[k]->id, &ignored)) continue;
+      if (!int_map_find(&derived, (uint64_t)instruction->operands[k]->id, &ignored)) continue;
       if (!keeps_rows(instruction, instruction->operands[k], rows)) return false;
-      int_map_set(derived, (uint64_t)instruction->id, 1);
+      int_map_set(&derived, (uint64_t)instruction->id, 1);
     }
   }
   return true;
@@ -78,10 +79,7 @@ bool row_aligned(const HloInstruction *consumer, const HloInstruction *producer,
   const HloComputation *fused = hlo_instruction_computation(consumer, HLO_ATTR_CALLS);
   for (int k = 0; k < consumer->operand_count; k++) {
     if (consumer->operands[k] != producer) continue;
-    IntMap derived;
-    int_map_init(&derived, scratch);
-    if (hlo_row_dims(producer->shape, rows) < 0) return false;
-    if (!fused_keeps_rows(fused, fused->parameters.data[k], rows, &derived)) return false;
+    if (!row_aligned_fused(fused, fused->parameters.data[k], rows, scratch)) return false;
   }
   return true;
 }
