@@ -5,6 +5,7 @@
 #include "codegen/blocks/sort.h"
 #include "codegen/emit/emit_internal.h"
 #include "codegen/ir/ir_function.h"
+#include "codegen/ir/ir_plain.h"
 
 static int bound_buffer_count(const Kernel *kernel) {
   return kernel->buffer_count - emit_row_count(kernel);
@@ -203,6 +204,8 @@ Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const KernelStra
   }
   LLVMBuildRetVoid(vec->builder);
   LLVMClearInsertionPosition(vec->builder);
+  bool is_nest = strategy->form != KERNEL_FORM_CONTRACTION && strategy->form != KERNEL_FORM_SORT;
+  if (is_nest && vec->target->selects_singly) ir_function_settle_plain(function, vec->target->vector_bits);
   arena_destroy(arena);
   *out_code = emit_code(strategy, function);
   return STATUS_OK;

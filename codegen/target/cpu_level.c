@@ -80,7 +80,8 @@ void cpu_level_names(StringBuilder *out, StringView meant, StringView *out_neare
 
 /* Who takes a feature away takes those that build on it. */
 VecTarget cpu_vec_target(const char *features) {
-  VecTarget target = {.vector_bits = 128, .register_count = 16, .has_pairs = true, .has_uncached_stores = true};
+  VecTarget target = {
+      .vector_bits = 128, .register_count = 16, .has_pairs = true, .has_uncached_stores = true, .selects_singly = true};
   target.has_rounding = feature_is_given(features, "sse4.1");
   bool avx = feature_mention(features, "avx") != FEATURE_DENIED;
   target.has_f16c = avx && feature_is_given(features, "f16c");

@@ -20,6 +20,7 @@ typedef struct VecTarget {
   bool has_uncached_stores; /* that go past the caches (SSE movntps and its wider forms), and a fence for them */
   bool has_avx2_fma;        /* x86 with AVX2 and FMA: its instructions can be written as they are */
   bool has_avx512;          /* its instructions for parts of floats and extrema */
+  bool selects_singly;      /* LLVM has a fast way for functions that are left plain (x86) */
   bool has_vnni;            /* products of 8- and 16-bit integers added to 32 bits (AVX-512 VNNI) */
   bool has_bf16_pairs;      /* products of two bf16 each added to f32 (AVX512-BF16) */
   /* Not the target but the module: products read so much that the last cache does not keep it from one run to the next.
