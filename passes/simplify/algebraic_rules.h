@@ -37,6 +37,7 @@ AlgebraicRules algebraic_reduce_rules(void);   /* rules_reduce.c: reductions, wi
 AlgebraicRules algebraic_window_rules(void);   /* rules_window.c: windows over what is the same everywhere */
 AlgebraicRules algebraic_dot_rules(void);      /* rules_dot.c: dot, convolution */
 AlgebraicRules algebraic_function_rules(void); /* rules_functions.c: functions that are spelled out */
+AlgebraicRules algebraic_floor_rules(void);    /* rules_floor.c: floor division by powers of two that is spelled out */
 
 /* For --fast-math only: other roundings, signs of zeros, no regard for NaN and infinities.  Those of functions are in
  * rules_fast.c, the others beside what they are like. */

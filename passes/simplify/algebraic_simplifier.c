@@ -36,10 +36,10 @@ static void index_set(RuleIndex *index, AlgebraicRules set) {
 
 static RuleIndex *index_rules(Arena *arena, bool fast_math, bool excess_precision) {
   RuleIndex *index = ARENA_NEW(arena, RuleIndex);
-  const AlgebraicRules sets[] = {algebraic_splat_rules(),   algebraic_arith_rules(),   algebraic_logic_rules(),
-                                 algebraic_compare_rules(), algebraic_shape_rules(),   algebraic_slice_rules(),
-                                 algebraic_update_rules(),  algebraic_reduce_rules(),  algebraic_window_rules(),
-                                 algebraic_dot_rules(),     algebraic_function_rules()};
+  const AlgebraicRules sets[] = {algebraic_splat_rules(),   algebraic_arith_rules(),    algebraic_logic_rules(),
+                                 algebraic_compare_rules(), algebraic_shape_rules(),    algebraic_slice_rules(),
+                                 algebraic_update_rules(),  algebraic_reduce_rules(),   algebraic_window_rules(),
+                                 algebraic_dot_rules(),     algebraic_function_rules(), algebraic_floor_rules()};
   const AlgebraicRules fast[] = {algebraic_fast_arith_rules(), algebraic_fast_update_rules(),
                                  algebraic_fast_reduce_rules(), algebraic_fast_dot_rules(), algebraic_fast_rules()};
   for (size_t s = 0; s < sizeof(sets) / sizeof(sets[0]); s++) index_set(index, sets[s]);
