@@ -121,6 +121,9 @@ typedef struct MathQuadrant {
   MathPair r;
 } MathQuadrant;
 MathQuadrant math_reduce_angle(const Math *d, LLVMValueRef x);
+/* The same where |x| >= 2^15 has at most 24 bits, as numbers of f32 have, and r.low is 0; r is NaN where x is not
+ * finite, anything where it is smaller. */
+MathQuadrant math_reduce_short_angle(const Math *d, LLVMValueRef x);
 
 /* Control flow inside of functions on vectors.  A branch around code for the few: begin, compute, end. */
 typedef struct MathBranch {

@@ -1,5 +1,7 @@
 /* Reduction of angles by multiples of π/2: by subtraction for moderate ones, by the binary digits of 2/π (Payne and
- * Hanek) for the rest. */
+ * Hanek) for the rest, those of f32 from a table by their exponent. */
+#include <math.h>
+
 #include "codegen/ir/ir_loop.h"
 #include "codegen/vec/math_internal.h"
 
@@ -127,6 +129,67 @@ static LLVMValueRef large_angle_function(const VecBuilder *vec) {
   return function.value;
 }
 
+/* --- large angles of 24 bits, in lanes --- */
+
+enum {
+  LEAST_EXPONENT = 15, /* the least of |x| >= 2^15 */
+  SHORT_EXPONENTS = 128 - LEAST_EXPONENT,
+  SHORT_PARTS = 3,
+  DOUBLE_EXPONENT_BIAS = 1023,
+  DOUBLE_FRACTION_BITS = 52,
+};
+
+/* |count| digits of 2/π, at most 53, the first of weight 2^-|first|, as a number; digits before the point are 0. */
+static double digits_from(int first, int count) {
+  uint64_t value = 0;
+  for (int i = 0; i < count; i++) {
+    int place = 64 + first - 1 + i;
+    value = value << 1 | (two_over_pi[place / 64] >> (63 - place % 64) & 1);
+  }
+  return ldexp((double)value, -(first + count - 1));
+}
+
+/* For each exponent e of m·2^(e-23), m of 24 bits, what matters of 2/π modulo 4 in three parts: the products of the
+ * first two of 28 bits with m are exact, that of the last is rounded. */
+static LLVMValueRef part_table(const VecBuilder *vec) {
+  static const char name[] = "xlac.two_over_pi.parts";
+  LLVMValueRef table = LLVMGetNamedGlobal(vec->module, name);
+  if (table != NULL) return table;
+  LLVMTypeRef f64 = LLVMDoubleTypeInContext(vec->context);
+  LLVMValueRef parts[SHORT_EXPONENTS * SHORT_PARTS];
+  for (int i = 0; i < SHORT_EXPONENTS; i++) {
+    int first = LEAST_EXPONENT + i - 23 - 1; /* m times the digits before it is a multiple of 4 */
+    parts[i * SHORT_PARTS] = LLVMConstReal(f64, digits_from(first, 28));
+    parts[i * SHORT_PARTS + 1] = LLVMConstReal(f64, digits_from(first + 28, 28));
+    parts[i * SHORT_PARTS + 2] = LLVMConstReal(f64, digits_from(first + 56, 53));
+  }
+  table = LLVMAddGlobal(vec->module, LLVMArrayType2(f64, SHORT_EXPONENTS * SHORT_PARTS), name);
+  LLVMSetInitializer(table, LLVMConstArray2(f64, parts, SHORT_EXPONENTS * SHORT_PARTS));
+  LLVMSetGlobalConstant(table, true);
+  LLVMSetLinkage(table, LLVMPrivateLinkage);
+  return table;
+}
+
+static LLVMValueRef part_of(const Math *d, LLVMValueRef index, int part) {
+  LLVMValueRef at = LLVMBuildAdd(d->b, index, m_int(d, part), ""), table = part_table(d->vec);
+  if (d->lanes > 1) return vec_gather(d->vec, TYPE_F64, table, at, NULL, d->lanes);
+  LLVMTypeRef f64 = LLVMDoubleTypeInContext(d->vec->context);
+  return LLVMBuildLoad2(d->b, f64, LLVMBuildGEP2(d->b, f64, table, &at, 1, ""), "");
+}
+
+MathQuadrant math_reduce_short_angle(const Math *d, LLVMValueRef x) {
+  LLVMValueRef field = LLVMBuildLShr(d->b, m_bits(d, m_abs(d, x)), m_int(d, DOUBLE_FRACTION_BITS), "");
+  LLVMValueRef row = LLVMBuildSub(d->b, field, m_int(d, DOUBLE_EXPONENT_BIAS + LEAST_EXPONENT), "");
+  LLVMValueRef last = m_int(d, SHORT_EXPONENTS - 1);
+  row = LLVMBuildSelect(d->b, LLVMBuildICmp(d->b, LLVMIntULT, row, last, ""), row, last, "");
+  LLVMValueRef index = LLVMBuildMul(d->b, row, m_int(d, SHORT_PARTS), ""), products[SHORT_PARTS];
+  for (int i = 0; i < SHORT_PARTS; i++) products[i] = m_mul(d, x, part_of(d, index, i));
+  MathWhole n = m_whole_product(d, m_add(d, products[0], products[1]), 1);
+  LLVMValueRef turn = m_add(d, m_sub(d, products[0], n.value), products[1]);
+  LLVMValueRef r = m_scale(d, m_add(d, turn, products[2]), HALF_PI_HIGH);
+  return (MathQuadrant){m_bits(d, n.sum), {r, m_const(d, 0)}};
+}
+
 /* --- lanes --- */
 
 static LLVMValueRef insert(const Math *d, LLVMValueRef vector, LLVMValueRef value, LLVMValueRef lane) {
@@ -173,7 +236,10 @@ MathQuadrant math_reduce_angle(const Math *d, LLVMValueRef x) {
   LLVMValueRef finite = m_compare(d, LLVMRealOLT, size, m_infinity(d));
   is_far = m_and(d, is_far, finite);
   MathBranch branch = math_if_any(d, is_far);
-  far = reduce_large(d, m_select(d, is_far, x, m_const(d, 1)));
+  if (d->precision == MATH_DOUBLE)
+    far = reduce_large(d, m_select(d, is_far, x, m_const(d, 1)));
+  else
+    far = math_reduce_short_angle(d, x);
   LLVMValueRef outside[] = {near.quadrant, near.r.high, near.r.low}, inside[3], results[3];
   LLVMValueRef computed[] = {far.quadrant, far.r.high, far.r.low};
   for (int i = 0; i < 3; i++) inside[i] = m_select(d, is_far, computed[i], outside[i]);

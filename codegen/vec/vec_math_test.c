@@ -343,12 +343,44 @@ static void sine_next_to_multiples_of_half_pi_keeps_its_digits(void **state) {
   vec_test_end(&module);
 }
 
+/* Those of f32 that are nearest to multiples of π/2 beyond 2^15, by continued fractions, and the largest one; results
+ * as above. */
+static const AngleCase single_angles[] = {
+    {0x1.f37c8ap+95, 1, -0x1.bbdd52a58eafbp-30},  {0x1.47d0fep+34, 1, -0x1.149dafd6b8987p-29},
+    {0x1.f37c8ap+96, -0x1.bbdd52a58eafbp-29, -1}, {-0x1.47d0fep+35, 0x1.149dafd6b8987p-28, -1},
+    {0x1.32ede2p+85, 1, -0x1.bc77be4e3b960p-28},  {0x1.fffffep+127, -0x1.0b33665089575p-1, 0x1.b4bf2c79bdfcep-1},
+};
+
+static void single_sine_next_to_multiples_of_half_pi_keeps_its_digits(void **state) {
+  (void)state;
+  PrimitiveType type = TYPE_F32;
+  static const char *const processors[] = {"x86-64", "x86-64-v3"};
+  for (int p = 0; p < 2; p++) {
+    VecTestModule module;
+    vec_test_begin(&module, processors[p]);
+    int sine = vec_test_add(&module, &(VecOp){HLO_SINE, type, type, {0, 0}}, &type, 1, 1);
+    int cosine = vec_test_add(&module, &(VecOp){HLO_COSINE, type, type, {0, 0}}, &type, 1, 1);
+    vec_test_finish(&module);
+    for (size_t i = 0; i < sizeof single_angles / sizeof *single_angles; i++) {
+      const AngleCase *angle = &single_angles[i];
+      float x = (float)angle->angle, results[2];
+      vec_test_function(&module, sine)(&results[0], &x, NULL, NULL, 1);
+      vec_test_function(&module, cosine)(&results[1], &x, NULL, NULL, 1);
+      if (vec_test_ulps_f32(results[0], angle->sine) > 0.51 || vec_test_ulps_f32(results[1], angle->cosine) > 0.51)
+        fail_msg("%s, angle %a: sine %a, cosine %a", processors[p], angle->angle, (double)results[0],
+                 (double)results[1]);
+    }
+    vec_test_end(&module);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(math_functions_stay_within_bounds),
       cmocka_unit_test(math_functions_do_not_depend_on_lanes),
       cmocka_unit_test(math_functions_keep_special_values),
       cmocka_unit_test(sine_next_to_multiples_of_half_pi_keeps_its_digits),
+      cmocka_unit_test(single_sine_next_to_multiples_of_half_pi_keeps_its_digits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

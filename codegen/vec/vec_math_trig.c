@@ -63,9 +63,10 @@ static LLVMValueRef sin_of(const Math *m, LLVMValueRef x, int quadrants) {
   LLVMValueRef near = sin_moderate(m, x, quadrants);
   LLVMValueRef is_far = m_compare_to(m, LLVMRealUGT, m_abs(m, x), SINGLE_ANGLE_BOUND);
   MathBranch branch = math_if_any(m, is_far);
-  /* the function for f64, which other uses share */
-  VecOp op = {quadrants == 0 ? HLO_SINE : HLO_COSINE, TYPE_F64, TYPE_F64, {0, 0}};
-  LLVMValueRef wide = m_widen(m, x), far = m_narrow(m, vec_apply(m->vec, &op, &wide, m->lanes));
+  Math d = math_double(m);
+  MathQuadrant angle = math_reduce_short_angle(&d, m_in_double(m, x));
+  angle.r.low = NULL;
+  LLVMValueRef far = m_from_double(m, sin_in_quadrant(&d, angle.r, add_quadrants(&d, angle.quadrant, quadrants)));
   LLVMValueRef inside = m_select(m, is_far, far, near), result;
   math_end_if(m, &branch, &near, &inside, 1, &result);
   return result;
