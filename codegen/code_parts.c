@@ -12,6 +12,7 @@
 #include "codegen/llvm/llvm_target.h"
 #include "codegen/llvm/object_join.h"
 #include "codegen/lower/emit_family.h"
+#include "codegen/nest/nest.h"
 
 /* --- what the parts are --- */
 
@@ -187,6 +188,7 @@ static Status emit_part(const PartEmitter *emitter) {
   RETURN_IF_ERROR(part->has_control ? emit_control(emitter) : emit_kernels(emitter));
   LLVMValueRef control =
       part->has_control ? LLVMGetNamedFunction(emitter->vec.module, emitter->run->options->entry_name) : NULL;
+  nest_functions(emitter->vec.target, emitter->vec.module, NULL);
   llvm_variant_mark(&emitter->target.variants[part->variant], emitter->vec.module, NULL);
   if (part->has_control && part->variant > 0) share(control);
   if (part->has_control && part->variant == 0) emit_door(emitter, control);

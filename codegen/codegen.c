@@ -14,6 +14,7 @@
 #include "codegen/lower/emit_family.h"
 #include "codegen/module_header.h"
 #include "codegen/module_signature.h"
+#include "codegen/nest/nest.h"
 #include "codegen/oncore/emit/oncore_emitter.h"
 #include "codegen/oncore/language/written_plans.h"
 #include "codegen/oncore/plan/plan_printer.h"
@@ -29,6 +30,7 @@ typedef struct ModuleEmitter {
   const ConstantFile *constants;        /* NULL: all constants are in the object */
   const char *entry_name;
   bool poison, profile;
+  bool is_text;          /* LLVM's language is asked for: all functions stay in it */
   OncoreEmitter *oncore; /* NULL: the host */
   DiagSink *diag;
 } ModuleEmitter;
@@ -56,6 +58,7 @@ static Status emit_variant(const ModuleEmitter *emitter, int number, LLVMValueRe
   LLVMDisposeBuilder(vec.builder);
   RETURN_IF_ERROR(status);
   *out_function = LLVMGetNamedFunction(emitter->llvm_module, emitter->entry_name);
+  if (!emitter->is_text) nest_functions(&variant->vec, emitter->llvm_module, last);
   llvm_variant_mark(variant, emitter->llvm_module, last);
   return STATUS_OK;
 }
@@ -97,9 +100,21 @@ static Status compile_whole(Arena *arena, const HloModule *module, const Codegen
     Arena *scratch = arena_create();
     OncoreEmitter *oncore =
         options->draft->plans != NULL ? oncore_emitter_create(scratch, options->draft->plans) : NULL;
-    ModuleEmitter emitter = {&target,          llvm_module, module,    options->assignment, &object->targets,
-                             options->draft,   collectives, constants, entry_name,          options->poison,
-                             options->profile, oncore,      diag};
+    bool is_text = options->output == LLVM_OUTPUT_IR || options->output == LLVM_OUTPUT_BITCODE;
+    ModuleEmitter emitter = {.target = &target,
+                             .llvm_module = llvm_module,
+                             .module = module,
+                             .assignment = options->assignment,
+                             .targets = &object->targets,
+                             .draft = options->draft,
+                             .collectives = collectives,
+                             .constants = constants,
+                             .entry_name = entry_name,
+                             .poison = options->poison,
+                             .profile = options->profile,
+                             .is_text = is_text,
+                             .oncore = oncore,
+                             .diag = diag};
     status = emit_module(&emitter);
     if (status == STATUS_OK)
       status = llvm_target_emit(&target, llvm_module, options->output, arena, diag, &object->bytes);

@@ -72,6 +72,7 @@ ROOMS = {
     "codegen/llvm": ["codegen/target", "codegen/ir/ir_function.h", "hlo/machine/description", "base"],
     "codegen/ir": ["hlo/type", "base"] + ABI,
     "codegen/vec": ["codegen/ir", "codegen/target", "hlo/ir/hlo_opcode.h", "hlo/ir/hlo_opcode.def", "hlo/type", "base"],
+    "codegen/nest": ["codegen/ir", "codegen/target", "base"],
     "codegen/call": ["codegen/ir", "hlo/ir", "hlo/type", "base"] + ABI,
     "codegen/collective": ["hlo/analysis/trip_count.h", "codegen/ir", "hlo/ir", "hlo/type", "base"] + ABI,
     "codegen/point": ["codegen/kernel", "codegen/lower/emit_family.h", "codegen/ir", "codegen/vec", "hlo/type", "base"],
@@ -81,7 +82,7 @@ ROOMS = {
     "codegen/oncore/emit": ONCORE_PLAN + ["hlo/analysis/execution_counts.h", "hlo/analysis/buffer_assignment.h", "codegen/target", "codegen/oncore/plan", "codegen/oncore/tiling", "codegen/oncore/language", "codegen/oncore/run",
                                           "codegen/lower", "codegen/emit", "codegen/point", "codegen/ir", "codegen/vec"] + ABI,
     "codegen": ["codegen/oncore/emit", "codegen/oncore/language", "codegen/oncore/tiling", "codegen/emit", "codegen/call", "codegen/collective",
-                "codegen/ir", "codegen/llvm", "codegen/lower", "codegen/vec", "codegen/oncore/plan"] + ONCORE_PLAN + HLO + ABI,
+                "codegen/ir", "codegen/llvm", "codegen/lower", "codegen/nest", "codegen/vec", "codegen/oncore/plan"] + ONCORE_PLAN + HLO + ABI,
     # From a text to an object in memory, options and reports as data: what cli and libraries are built on.
     "compiler": ["base/page", "parser", "passes/pipeline", "codegen", "codegen/report", "codegen/llvm", "codegen/oncore/emit",
                  "codegen/oncore/language", "codegen/oncore/plan", "codegen/kernel", "hlo/network",

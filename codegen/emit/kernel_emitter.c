@@ -4,6 +4,7 @@
 #include "codegen/blocks/contraction.h"
 #include "codegen/blocks/sort.h"
 #include "codegen/emit/emit_internal.h"
+#include "codegen/emit/kernel_cost.h"
 #include "codegen/ir/ir_function.h"
 #include "codegen/ir/ir_plain.h"
 
@@ -180,8 +181,18 @@ static void emit_sort(const KernelEmitter *emitter, const KernelStrategy *strate
             emitter->pieces, &share);
 }
 
-Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const KernelStrategy *strategy, const char *name,
-                   DiagSink *diag, KernelCode *out_code) {
+/* A Kernel is short below this many cycles, some 60 us: compiling it takes longer than running it a hundred times. */
+#define SHORT_CYCLES ((double)(1 << 18))
+
+/* Marks the functions after |last|, which are the Kernel's, or takes marks of its parts away. */
+static void mark_functions(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef last) {
+  bool is_short = kernel_cycles(kernel, vec->target) < SHORT_CYCLES;
+  LLVMValueRef function = last == NULL ? LLVMGetFirstFunction(vec->module) : LLVMGetNextFunction(last);
+  for (; function != NULL; function = LLVMGetNextFunction(function)) ir_function_set_short(function, is_short);
+}
+
+static Status emit_kernel(const VecBuilder *vec, const Kernel *kernel, const KernelStrategy *strategy, const char *name,
+                          DiagSink *diag, KernelCode *out_code) {
   if (strategy->form == KERNEL_FORM_TILES) return emit_tiles(vec, kernel, strategy, name, diag, out_code);
   RETURN_IF_ERROR(check_supported(kernel, diag));
   Arena *arena = arena_create();
@@ -208,6 +219,14 @@ Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const KernelStra
   if (is_nest && vec->target->selects_singly) ir_function_settle_plain(function, vec->target->vector_bits);
   arena_destroy(arena);
   *out_code = emit_code(strategy, function);
+  return STATUS_OK;
+}
+
+Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const KernelStrategy *strategy, const char *name,
+                   DiagSink *diag, KernelCode *out_code) {
+  LLVMValueRef last = LLVMGetLastFunction(vec->module);
+  RETURN_IF_ERROR(emit_kernel(vec, kernel, strategy, name, diag, out_code));
+  mark_functions(vec, kernel, last);
   return STATUS_OK;
 }
 

@@ -32,3 +32,17 @@ void ir_function_leave_plain(LLVMValueRef function) {
   ir_function_mark(function, "optnone");
   ir_function_mark(function, "noinline"); /* which optnone needs */
 }
+
+static const char short_mark[] = "xlac-short";
+
+void ir_function_set_short(LLVMValueRef function, bool is_short) {
+  LLVMRemoveStringAttributeAtIndex(function, LLVMAttributeFunctionIndex, short_mark, strlen(short_mark));
+  if (!is_short || LLVMIsDeclaration(function)) return;
+  LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(function));
+  LLVMAttributeRef mark = LLVMCreateStringAttribute(context, short_mark, strlen(short_mark), "", 0);
+  LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, mark);
+}
+
+bool ir_function_is_short(LLVMValueRef function) {
+  return LLVMGetStringAttributeAtIndex(function, LLVMAttributeFunctionIndex, short_mark, strlen(short_mark)) != NULL;
+}

@@ -3,6 +3,7 @@
 #define XLAC_CODEGEN_IR_IR_FUNCTION_H
 
 #include <llvm-c/Core.h>
+#include <stdbool.h>
 
 #include "base/string_view.h"
 
@@ -19,5 +20,9 @@ void ir_function_set_assembly(LLVMBuilderRef builder, LLVMValueRef function, Str
 /* Says that |function| only leads to others: LLVM selects its instructions one by one and leaves out what would make
  * them better (optnone).  That takes it a third of the time.  Of functions without loops over elements. */
 void ir_function_leave_plain(LLVMValueRef function);
+
+/* Whether a run of |function| takes so little that compiling it matters more: the mark that codegen/nest asks for. */
+void ir_function_set_short(LLVMValueRef function, bool is_short);
+bool ir_function_is_short(LLVMValueRef function);
 
 #endif
