@@ -196,6 +196,8 @@ void contraction_choose_by_tiles(const Kernel *kernel, ContractionBlocking *bloc
 /* Dims (bits) that stand still while the rows of a tile and a block of the depth are walked. */
 uint64_t contraction_common_dims(const Kernel *kernel, const ContractionBlocking *blocking);
 
+/* Its cost with what its scratch, beyond what is free, is worth in time. */
+double contraction_weighed_cost(const ContractionBlocking *blocking, ContractionScratch limit);
 /* Chooses how much is packed at a time, and lays out the scratch, of a blocking that is complete but for that; false
  * where even the least needs more than there may be (contraction_sizes.c). */
 bool contraction_choose_sizes(const Kernel *kernel, ContractionScratch limit, ContractionBlocking *blocking);

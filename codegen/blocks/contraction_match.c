@@ -25,6 +25,8 @@
 /* Times the time of other tiles that one with a last tile of fewer rows must take: tiles of 49 rows would be 14 + 14 +
  * 14 + 7 rather than 7 rows of more columns, which read weights from memory in longer stretches. */
 #define LAST_TILE_TIME 0.992
+/* Tiles along rows, and panels, of a product that is small. */
+#define FEW_TILES 8
 /* Cycles of a register's multiplications.  Of 512 bits some processors do two in a cycle, others one. */
 #define FASTEST_MULTIPLICATION 0.5
 #define LONG_MULTIPLICATION 0.6
@@ -544,10 +546,16 @@ static bool choose_blocks(const Kernel *kernel, const VecTarget *target, TileLim
 }
 
 /* Whether |other|, of few bytes, is better than |chosen|. */
-static bool is_better(const ContractionBlocking *chosen, const ContractionBlocking *other, int64_t few) {
+static bool is_better(const ContractionBlocking *chosen, const ContractionBlocking *other, ContractionScratch limit) {
+  int64_t few = contraction_few_bytes(limit);
   if (chosen->scratch_bytes > few) return other->cost <= chosen->cost * CONTRACTION_BOUGHT_TIME;
   double worth = other->scratch_bytes > chosen->scratch_bytes ? OTHER_TILE_TIME : 1;
-  return other->cost * worth < chosen->cost;
+  return contraction_weighed_cost(other, limit) * worth < contraction_weighed_cost(chosen, limit);
+}
+
+/* Of few tiles and with scratch: there is little to try, and much of the time may be what is packed. */
+static bool is_small(const ContractionBlocking *blocking) {
+  return blocking->scratch_bytes > 0 && blocking->tile_count <= FEW_TILES && blocking->panel_count <= FEW_TILES;
 }
 
 /* Where few bytes will not do, or take time, a tile half as large may, or one that leaves no rows: what reaches beyond
@@ -560,14 +568,14 @@ static bool choose_tile_and_blocks(const Kernel *kernel, const VecTarget *target
   bool found = choose_blocks(kernel, target, (TileLimit){sums, false, FASTEST_MULTIPLICATION}, limit, blocking);
   int64_t few = contraction_few_bytes(limit);
   bool is_fast = found && blocking->scratch_bytes <= few && blocking->cost <= blocking->least_cost * OTHER_TILE_TIME;
-  if (is_fast || (found && contraction_streams_rhs(blocking))) return true;
+  if ((is_fast && !is_small(blocking)) || (found && contraction_streams_rhs(blocking))) return true;
   ContractionScratch less = {.most = few, .free = limit.free};
   double few_cost = found ? blocking->few_cost : INFINITY;
   for (int i = 0; i < 2; i++) {
     ContractionBlocking other = without;
     if (!choose_blocks(kernel, target, smaller[i], less, &other)) continue;
     few_cost = fmin(few_cost, other.cost);
-    if (!found || is_better(blocking, &other, few)) *blocking = other;
+    if (!found || is_better(blocking, &other, limit)) *blocking = other;
     found = true;
   }
   blocking->few_cost = few_cost;

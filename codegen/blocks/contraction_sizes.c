@@ -278,7 +278,9 @@ static double rhs_reading_cost(const ContractionBlocking *blocking, const Packin
   if (pages > KNOWN_PAGES) total += visits * pages * page_cost;
   double rows = (double)(blocking->tiles_per_block * blocking->tile_rows);
   int64_t along = blocking->panels_per_chunk * blocking->panel_width * type_storage_bytes(blocking->type);
-  bool is_streamed = blocking->block_depth <= STREAMED_DEPTH && along >= PAGE_BYTES / 2 && !blocking->sums_in_result;
+  /* one row of sums is one more stream wherever it lies */
+  bool sums_are_apart = !blocking->sums_in_result || blocking->rows.size == 1;
+  bool is_streamed = blocking->block_depth <= STREAMED_DEPTH && along >= PAGE_BYTES / 2 && sums_are_apart;
   bool is_far = bytes > FAR_BYTES && packing->row_pages > 0 && !is_streamed;
   return is_far ? total + bytes / LINE_BYTES * line_alone / rows : total;
 }
@@ -417,6 +419,14 @@ static double halvings(int64_t bytes, int64_t few) {
   return bytes <= few ? count : count + (double)bytes / (double)few - 1;
 }
 
+static int64_t bytes_for_nothing(ContractionScratch limit) {
+  return min_i64(max_i64(limit.free, LEAST_BYTES), FEW_BYTES);
+}
+
+double contraction_weighed_cost(const ContractionBlocking *blocking, ContractionScratch limit) {
+  return blocking->cost * (1 + HALF_SCRATCH_TIME * halvings(blocking->scratch_bytes, bytes_for_nothing(limit)));
+}
+
 static void note_cost(SizeClass *class, double its_cost) {
   if (class->least_cost == 0 || its_cost < class->least_cost) class->least_cost = its_cost;
 }
@@ -469,9 +479,8 @@ static const PricedBlocking *sparing_sizes(const SizeClass *class, int64_t few) 
 static const PricedBlocking *best_sizes(const SizeSearch *search, ContractionScratch limit) {
   const PricedBlocking *any = sparing_sizes(&search->any, FEW_BYTES);
   if (!search->few.found) return any;
-  int64_t none = min_i64(max_i64(limit.free, LEAST_BYTES), FEW_BYTES);
   if (contraction_streams_rhs(&any->blocking) && any->blocking.scratch_bytes > search->few.most) return any;
-  const PricedBlocking *few = sparing_sizes(&search->few, none);
+  const PricedBlocking *few = sparing_sizes(&search->few, bytes_for_nothing(limit));
   return few->cost <= any->cost * CONTRACTION_BOUGHT_TIME ? few : any;
 }
 

@@ -511,11 +511,12 @@ bool hlo_may_share_operand(const HloInstruction *user, int operand, int node, in
   return hlo_opcode_has(user->opcode, OP_ELEMENTWISE) && reads_elementwise(user, user->operands[operand]);
 }
 
-bool hlo_may_share_rows(const HloInstruction *user, int operand, Arena *scratch) {
+int64_t hlo_shared_row_bytes(const HloInstruction *user, int operand, Arena *scratch) {
   const HloComputation *fused = hlo_instruction_computation(user, HLO_ATTR_CALLS);
-  if (user->opcode != HLO_FUSION || fused == NULL || operand >= fused->parameters.count) return false;
+  if (user->opcode != HLO_FUSION || fused == NULL || operand >= fused->parameters.count) return 0;
   const HloInstruction *parameter = fused->parameters.data[operand];
-  if (!shape_is_array(parameter->shape) || !shape_is_array(user->shape)) return false;
-  return !follow_parameter(fused, parameter, fused->root, scratch).elementwise &&
-         writes_row_by_row(fused, parameter, scratch);
+  if (!shape_is_array(parameter->shape) || !shape_is_array(user->shape)) return 0;
+  if (follow_parameter(fused, parameter, fused->root, scratch).elementwise) return 0;
+  if (!writes_row_by_row(fused, parameter, scratch)) return 0;
+  return shape_byte_size(parameter->shape) / hlo_loop_nest(fused->root, false, scratch).rows;
 }

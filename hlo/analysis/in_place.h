@@ -56,7 +56,7 @@ bool hlo_constant_start(const HloInstruction *index, int64_t limit, int64_t *out
  * fusions with windows or indirect access. */
 bool hlo_may_share_operand(const HloInstruction *user, int operand, int node, int result_node, Arena *scratch);
 
-/* Whether the fusion |user| may overwrite |operand| row by row, though not element by element. */
-bool hlo_may_share_rows(const HloInstruction *user, int operand, Arena *scratch);
+/* Bytes of a row, where the fusion |user| may overwrite |operand| row by row though not element by element; else 0. */
+int64_t hlo_shared_row_bytes(const HloInstruction *user, int operand, Arena *scratch);
 
 #endif

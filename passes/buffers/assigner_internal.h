@@ -14,7 +14,7 @@ typedef struct Assigner {
   Arena *scratch; /* what goes */
   DiagSink *diag;
   int effort;            /* HloPassOptions.effort */
-  bool keeps_rows_apart; /* no result overwrites an operand row by row (hlo_may_share_rows) */
+  bool keeps_rows_apart; /* no result overwrites an operand row by row (hlo_shared_row_bytes) */
   bool has_shared_rows;  /* one does */
   BufferAnalysis analysis;
   BufferAssignment *assignment;

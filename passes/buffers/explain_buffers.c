@@ -54,7 +54,7 @@ static bool is_updated_in_place(const Assigner *assigner, const HloValue *value)
 static bool overwrites_rows(const Assigner *assigner, const HloInstruction *instruction, const HloValue *operand) {
   for (int i = 0; i < instruction->operand_count; i++) {
     if (instruction->operands[i] != operand->definition.instruction) continue;
-    if (hlo_may_share_rows(instruction, i, assigner->scratch)) return true;
+    if (hlo_shared_row_bytes(instruction, i, assigner->scratch) > 0) return true;
   }
   return false;
 }
