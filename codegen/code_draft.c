@@ -183,33 +183,59 @@ Status code_draft_measure(CodeDraft *draft, const HloModule *module, const HloSc
   return STATUS_OK;
 }
 
-/* |out_bytes|: the workspace with the space of residents. */
+/* By |policy|, with runs.  |out_bytes|: the workspace with the space of residents. */
 static Status try_residents(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment,
-                            ModulePlans *plans, DiagSink *diag, int64_t *out_bytes) {
+                            ResidencyPolicy policy, KeptPlans *cache, ModulePlans *plans, DiagSink *diag,
+                            int64_t *out_bytes) {
   *out_bytes = assignment->workspace_bytes;
-  RETURN_IF_ERROR(module_plans_keep(draft->arena, module, assignment, draft->kernels, &draft->tiler, diag, plans));
-  if (!plans->has_residents) return STATUS_OK;
-  VecTarget targets[LLVM_MOST_VARIANTS];
-  int count = llvm_vec_targets(&draft->target, targets);
-  RETURN_IF_ERROR(module_plans_lay_out(draft->arena, plans, targets, count, diag));
-  plans->space_offset = align_up(assignment->workspace_bytes, SPACE_ALIGNMENT);
-  *out_bytes = plans->space_offset + plans->resident_bytes;
-  return STATUS_OK;
+  RETURN_IF_ERROR(
+      module_plans_keep(draft->arena, module, assignment, draft->kernels, &draft->tiler, policy, cache, diag, plans));
+  if (plans->has_residents) {
+    VecTarget targets[LLVM_MOST_VARIANTS];
+    int count = llvm_vec_targets(&draft->target, targets);
+    RETURN_IF_ERROR(module_plans_lay_out(draft->arena, plans, targets, count, diag));
+    plans->space_offset = align_up(assignment->workspace_bytes, SPACE_ALIGNMENT);
+    *out_bytes = plans->space_offset + plans->resident_bytes;
+  }
+  return module_runs_find(draft->arena, module, assignment, draft->kernels, plans, diag, &plans->runs);
 }
+
+/* Policies, each of which knows more than those before it, and how many times the cycles of the first one plans may
+ * take that move fewer bytes. */
+static const ResidencyPolicy policies[] = {{false, false}, {true, false}, {true, true}};
+enum { POLICIES = sizeof policies / sizeof *policies };
+static const double MOST_CYCLES = 1.0075;
 
 Status code_draft_keep(CodeDraft *draft, const HloModule *module, BufferAssignment *assignment, int64_t room,
                        DiagSink *diag) {
   if (draft->plans == NULL || draft->has_kept) return STATUS_OK;
   draft->has_kept = true;
-  ModulePlans plans = *draft->plans;
-  int64_t bytes;
-  RETURN_IF_ERROR(try_residents(draft, module, assignment, &plans, diag, &bytes));
-  int64_t more = bytes - assignment->workspace_bytes;
-  if (more <= room) {
-    *draft->plans = plans;
-    assignment->workspace_bytes = bytes;
+  ModulePlans before = *draft->plans, tried[POLICIES], *best = NULL;
+  int64_t bytes[POLICIES];
+  int32_t count = 0;
+  KeptPlans *cache = kept_plans_create(draft->arena);
+  before.plans = ARENA_COPY_ARRAY(draft->arena, ModulePlan, before.plans, before.count);
+  for (int32_t p = 0; p < POLICIES; p++) {
+    if (p > 0 && (!tried[0].has_residents || !module_plans_policy_tells(&before, policies[p]))) continue;
+    tried[count] = before;
+    RETURN_IF_ERROR(try_residents(draft, module, assignment, policies[p], cache, &tried[count], diag, &bytes[count]));
+    count++;
+  }
+  KeptCost first = module_plans_kept_cost(&before, &tried[0]), least = first;
+  for (int32_t t = 0; t < count; t++) {
+    KeptCost cost = module_plans_kept_cost(&before, &tried[t]);
+    bool is_better = best == NULL || (cost.bytes < least.bytes && cost.cycles <= first.cycles * MOST_CYCLES);
+    if (!is_better || bytes[t] - assignment->workspace_bytes > room) continue;
+    best = &tried[t];
+    least = cost;
+  }
+  if (best != NULL) {
+    int64_t more = bytes[best - tried] - assignment->workspace_bytes;
+    *draft->plans = *best;
+    assignment->workspace_bytes += more;
     assignment->lower_bound_bytes += more;
     if (more > 0) assignment->workspace_alignment = max_i64(assignment->workspace_alignment, SPACE_ALIGNMENT);
+    if (!written_plans_have_residents(&draft->written)) return STATUS_OK;
   }
   RETURN_IF_ERROR(module_plans_take_written(draft->plans, &draft->written, diag));
   return module_runs_find(draft->arena, module, assignment, draft->kernels, draft->plans, diag, &draft->plans->runs);

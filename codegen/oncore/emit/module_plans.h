@@ -8,6 +8,7 @@
 #include "codegen/oncore/emit/module_runs.h"
 #include "codegen/oncore/emit/plan_space.h"
 #include "codegen/oncore/plan/plan_check.h"
+#include "codegen/oncore/run/residency.h"
 #include "codegen/oncore/tiling/plan_advice.h"
 #include "codegen/oncore/tiling/plan_alternatives.h"
 #include "codegen/oncore/tiling/plan_choice.h"
@@ -86,13 +87,29 @@ MUST_USE Status module_plans_make(Arena *arena, const HloModule *module, const K
                                   const WrittenPlans *written, PlansDetail detail, DiagSink *diag,
                                   ModulePlans *out_plans);
 
-/* Lets arrays stay in the Buffer from Kernel to Kernel (codegen/oncore/run/residency.h) where values lie as
- * |assignment| says: plans of |plans| become plans with residents, all proved.  Nothing where plans are written, or
- * under a scheme (options->scheme), which place Tensors by themselves, or with options->no_residency.  Status as that
- * of residency_choose. */
+/* Plans that were made for arrays that stay, for the next policy. */
+typedef struct KeptPlans KeptPlans;
+KeptPlans *kept_plans_create(Arena *arena);
+
+/* Lets arrays stay in the Buffer from Kernel to Kernel (codegen/oncore/run/residency.h), by |policy|, where values lie
+ * as |assignment| says: plans of |plans| become plans with residents, all proved.  Nothing where plans are written, or
+ * under a scheme (options->scheme), which place Tensors by themselves, or with options->no_residency.  What |plans| had
+ * may be priced meanwhile (ModulePlan.verdict).  |cache|: of the same |plans|, in |arena|.  Status as that of
+ * residency_choose. */
 MUST_USE Status module_plans_keep(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
-                                  const KernelTable *kernels, const TilerOptions *options, DiagSink *diag,
-                                  ModulePlans *plans);
+                                  const KernelTable *kernels, const TilerOptions *options, ResidencyPolicy policy,
+                                  KeptPlans *cache, DiagSink *diag, ModulePlans *plans);
+/* Whether |policy| tells more of |plans|, without residents, than that of two false does. */
+bool module_plans_policy_tells(const ModulePlans *plans, ResidencyPolicy policy);
+
+typedef struct KeptCost {
+  double cycles, bytes;
+} KeptCost;
+
+/* Simulated cycles of |plans| and bytes that cross to and from memory, without Kernels that have no price: what was
+ * made of |before| by several policies can be compared, after all of them. */
+KeptCost module_plans_kept_cost(const ModulePlans *before, const ModulePlans *plans);
+
 /* Of |written|, which have residents, those that stand where |plans| have the same ones instead of these.
  * STATUS_INVALID ("plan-resident") for those that stand nowhere. */
 MUST_USE Status module_plans_take_written(ModulePlans *plans, const WrittenPlans *written, DiagSink *diag);

@@ -10,8 +10,9 @@
 #include "codegen/oncore/tiling/tiler.h"
 #include "hlo/analysis/execution_counts.h"
 
-/* Plans that are made anew for less of the Buffer, in a module, with a third of the effort for a Kernel's first one. */
-enum { MOST_WITHIN = 12 };
+/* Plans that are made anew for less of the Buffer, in a module, with a third of the effort for a Kernel's first one;
+ * and so many more by each further policy. */
+enum { MOST_WITHIN = 12, MORE_WITHIN = 4 };
 
 /* Longer plans are left as they are: each is proved anew. */
 #define MOST_KEPT_INSTANCES (INT64_C(1) << 16)
@@ -20,7 +21,6 @@ enum { MOST_WITHIN = 12 };
 typedef struct KeptPlan {
   const Plan *plan; /* NULL: there is none */
   PlanVerdict verdict;
-  int32_t number; /* among the new plans; -1: not yet */
 } KeptPlan;
 
 /* The plan of a Kernel in less than the Buffer. */
@@ -30,17 +30,22 @@ typedef struct RoomPlan {
 
 typedef ARRAY(StringView) NameArray;
 
+struct KeptPlans {
+  StringMap kept;   /* identity of a Kernel and interface, as text → KeptPlan */
+  IntMap wholes;    /* identity of a Kernel → its plan in one tile, a pointer; 0: none that is another than its own */
+  StringMap within; /* identity of a Kernel and bytes, as text → RoomPlan */
+  int32_t made, policy; /* of those; policies before */
+};
+
 typedef struct PlanKeeper {
   Arena *arena;
   const MachineDescription *machine;
   const ModulePlans *before;
   DiagSink *diag;
   const TilerOptions *options;
-  StringMap kept;   /* identity of a Kernel and interface, as text → KeptPlan */
-  IntMap wholes;    /* identity of a Kernel → its plan in one tile, a pointer; 0: none that is another than its own */
-  StringMap within; /* identity of a Kernel and bytes, as text → RoomPlan */
-  int32_t made;     /* of those */
-  int32_t *numbers; /* by plan before: among the new ones, -1: not yet */
+  KeptPlans *cache;
+  IntMap number_of_kept; /* KeptPlan → number among the new plans */
+  int32_t *numbers;      /* by plan before: among the new ones, -1: not yet */
   ARRAY(ModulePlan) plans;
   ARRAY(NameArray) uses; /* by new plan */
   ARRAY(PlanUse) sequence;
@@ -49,11 +54,14 @@ typedef struct PlanKeeper {
 
 /* --- plans in less room --- */
 
+static bool may_change(const Plan *plan) {
+  return plan->estimate > 0 && plan_instance_count(plan) <= MOST_KEPT_INSTANCES;
+}
+
 static const Plan *plan_to_change(void *self, const KernelUse *use) {
   const PlanKeeper *keeper = self;
   const Plan *plan = module_plans_of(keeper->before, use);
-  bool is_own = plan != NULL && plan->estimate > 0;
-  return is_own && plan_instance_count(plan) <= MOST_KEPT_INSTANCES ? plan : NULL;
+  return plan != NULL && may_change(plan) ? plan : NULL;
 }
 
 static const Plan *make_within(const PlanKeeper *keeper, const Plan *plan, int64_t room) {
@@ -76,13 +84,13 @@ static const Plan *plan_within(void *self, const KernelUse *use, int64_t room) {
   const Plan *plan = plan_to_change(self, use);
   if (plan == NULL || room == 0) return plan;
   StringView key = sv_from_cstring(arena_printf(keeper->arena, "%d in %" PRId64, use->identity, room));
-  RoomPlan *within = string_map_get(&keeper->within, key);
+  RoomPlan *within = string_map_get(&keeper->cache->within, key);
   if (within != NULL) return within->plan;
-  if (keeper->made == MOST_WITHIN) return NULL;
-  keeper->made++;
+  if (keeper->cache->made == MOST_WITHIN + keeper->cache->policy * MORE_WITHIN) return NULL;
+  keeper->cache->made++;
   within = ARENA_NEW(keeper->arena, RoomPlan);
   within->plan = make_within(keeper, plan, room);
-  string_map_set(&keeper->within, key, within);
+  string_map_set(&keeper->cache->within, key, within);
   return within->plan;
 }
 
@@ -104,7 +112,7 @@ static StringView interface_text(const PlanKeeper *keeper, const KernelUse *use,
 /* The plan of |use| in one tile, where its own has more operations; NULL: there is none. */
 static const Plan *whole_plan(PlanKeeper *keeper, const KernelUse *use) {
   int64_t found;
-  if (int_map_find(&keeper->wholes, (uint64_t)use->identity, &found)) return (const Plan *)(intptr_t)found;
+  if (int_map_find(&keeper->cache->wholes, (uint64_t)use->identity, &found)) return (const Plan *)(intptr_t)found;
   const Plan *own = module_plans_of(keeper->before, use), *whole = NULL;
   int64_t operations = 0;
   for (int32_t c = 0; c < own->command_count; c++) {
@@ -112,7 +120,7 @@ static const Plan *whole_plan(PlanKeeper *keeper, const KernelUse *use) {
     operations += plan_loop_instances(own, own->commands[c].loop);
   }
   if (operations > 1) whole = tiler_plan_whole(keeper->arena, own->kernel, own->name, keeper->machine, keeper->options);
-  int_map_set(&keeper->wholes, (uint64_t)use->identity, (intptr_t)whole);
+  int_map_set(&keeper->cache->wholes, (uint64_t)use->identity, (intptr_t)whole);
   return whole;
 }
 
@@ -124,7 +132,7 @@ static bool has_transfers(const Plan *plan) {
 
 /* |plan| under |interface|, if there is one that takes less than |*kept|. */
 static Status try_plan(const PlanKeeper *keeper, const Plan *plan, const PlanInterface *interface, KeptPlan *kept) {
-  KeptPlan tried = {.number = -1};
+  KeptPlan tried = {0};
   for (int32_t r = 0; r < interface->count; r++)
     if (!plan_may_keep(plan, interface->residents[r].buffer)) return STATUS_OK;
   RETURN_IF_ERROR(plan_keep(keeper->arena, plan, keeper->machine, interface, keeper->diag, &tried.plan));
@@ -149,12 +157,11 @@ static Status make_kept(PlanKeeper *keeper, const KernelUse *use, const PlanInte
 
 static KeptPlan *kept_plan(PlanKeeper *keeper, const KernelUse *use, const PlanInterface *interface) {
   StringView key = interface_text(keeper, use, interface);
-  KeptPlan *kept = string_map_get(&keeper->kept, key);
+  KeptPlan *kept = string_map_get(&keeper->cache->kept, key);
   if (kept == NULL) {
     kept = ARENA_NEW(keeper->arena, KeptPlan);
-    kept->number = -1;
     if (make_kept(keeper, use, interface, kept) != STATUS_OK) kept->plan = NULL;
-    string_map_set(&keeper->kept, key, kept);
+    string_map_set(&keeper->cache->kept, key, kept);
   }
   return kept;
 }
@@ -196,14 +203,15 @@ static const Plan *plan_with_name(const PlanKeeper *keeper, const Plan *plan, St
 
 static int32_t number_under(PlanKeeper *keeper, const KernelUse *use, const PlanInterface *interface, StringView name) {
   KeptPlan *kept = kept_plan(keeper, use, interface);
-  if (kept->number < 0) {
-    const Plan *plan = plan_with_name(keeper, kept->plan, name);
-    ModulePlan made = {.plan = plan, .verdict = kept->verdict, .is_resident = true};
-    made.base = interface->base;
-    made.limit = interface->limit;
-    kept->number = add_plan(keeper, made);
-  }
-  return kept->number;
+  int64_t number;
+  if (int_map_find(&keeper->number_of_kept, (uintptr_t)kept, &number)) return (int32_t)number;
+  const Plan *plan = plan_with_name(keeper, kept->plan, name);
+  ModulePlan made = {.plan = plan, .verdict = kept->verdict, .is_resident = true};
+  made.base = interface->base;
+  made.limit = interface->limit;
+  number = add_plan(keeper, made);
+  int_map_set(&keeper->number_of_kept, (uintptr_t)kept, number);
+  return (int32_t)number;
 }
 
 /* Called after the first of those uses that it still has. */
@@ -287,24 +295,59 @@ static Status replace(PlanKeeper *keeper, const KernelTable *kernels, const Resi
   return STATUS_OK;
 }
 
+KeptPlans *kept_plans_create(Arena *arena) {
+  KeptPlans *cache = ARENA_NEW(arena, KeptPlans);
+  string_map_init(&cache->kept, arena);
+  int_map_init(&cache->wholes, arena);
+  string_map_init(&cache->within, arena);
+  return cache;
+}
+
 Status module_plans_keep(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
-                         const KernelTable *kernels, const TilerOptions *options, DiagSink *diag, ModulePlans *plans) {
+                         const KernelTable *kernels, const TilerOptions *options, ResidencyPolicy policy,
+                         KeptPlans *cache, DiagSink *diag, ModulePlans *plans) {
   if (options->no_residency || options->scheme != SCHEME_NONE || plans->has_residents) return STATUS_OK;
   DiagSink quiet; /* what does not work is left as it is */
   diag_sink_init(&quiet, arena);
-  ModulePlans before = *plans;
-  before.plans = ARENA_COPY_ARRAY(arena, ModulePlan, plans->plans, plans->count);
+  const ModulePlans before = *plans;
   PlanKeeper keeper = {.arena = arena, .machine = plans->machine, .before = &before, .diag = &quiet};
   keeper.options = options;
-  string_map_init(&keeper.kept, arena);
-  int_map_init(&keeper.wholes, arena);
-  string_map_init(&keeper.within, arena);
-  ResidencyModel model = {&keeper, plan_to_change, plan_within, cycles_of};
+  keeper.cache = cache;
+  int_map_init(&keeper.number_of_kept, arena);
+  ResidencyModel model = {&keeper, policy, plan_to_change, plan_within, cycles_of};
   Residency residency;
   RETURN_IF_ERROR(residency_choose(arena, module, assignment, kernels, plans->machine, &model, diag, &residency));
+  cache->policy++;
   if (residency.use_count == 0) return STATUS_OK;
   keeper.diag = diag;
   return replace(&keeper, kernels, &residency, hlo_execution_counts(arena, module, 1), plans);
+}
+
+/* --- by which policy --- */
+
+bool module_plans_policy_tells(const ModulePlans *plans, ResidencyPolicy policy) {
+  for (int32_t p = 0; p < plans->count; p++) {
+    const Plan *plan = plans->plans[p].plan;
+    if (!may_change(plan)) continue;
+    for (int32_t b = 0; b < plan->kernel->buffer_count; b++) {
+      bool is_told =
+          (policy.brings_streams && plan_brings_stream(plan, b)) || (policy.counts_again && plan_loads_again(plan, b));
+      if (is_told && plan_may_keep(plan, b)) return true;
+    }
+  }
+  return false;
+}
+
+KeptCost module_plans_kept_cost(const ModulePlans *before, const ModulePlans *plans) {
+  KeptCost cost = {.cycles = -plans->runs.saved};
+  for (int64_t u = 0; u < plans->use_count; u++) {
+    const ModulePlan *of = &plans->plans[plans->uses[u].plan];
+    if (!of->is_resident) of = &before->plans[before->uses[u].plan];
+    if (of->verdict.machine == NULL) continue;
+    cost.cycles += of->verdict.simulation.cycles * plans->uses[u].runs;
+    cost.bytes += (double)of->verdict.simulation.memory_bytes * plans->uses[u].runs;
+  }
+  return cost;
 }
 
 /* --- plans from a file --- */

@@ -181,7 +181,8 @@ static bool is_plain_copy(const Plan *plan, int32_t number) {
 
 /* --- tiles that are brought --- */
 
-enum { MOST_BROUGHT = 8 }; /* instances of a load: more of them are a stream, beside which operations go on */
+/* Instances of a load: more than FEW_BROUGHT are a stream, beside which operations go on. */
+enum { MOST_BROUGHT = 32, FEW_BROUGHT = 8 };
 
 bool plan_loads_memory(const PlanCommand *command) {
   return command->verb == PLAN_LOAD || command->verb == PLAN_GATHERM;
@@ -288,6 +289,31 @@ double plan_brought_cycles(const Plan *plan, const MachineDescription *machine, 
   }
   arena_destroy(scratch);
   return cycles;
+}
+
+enum { AGAIN = 4 }; /* more than one of so many parts of the array is more than halos */
+
+bool plan_loads_again(const Plan *plan, int32_t buffer) {
+  const KernelBuffer *of = &plan->kernel->buffers[buffer];
+  int64_t element = type_storage_bytes(of->type), whole = of->element_count * element, bytes = 0;
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    const PlanCommand *command = &plan->commands[c];
+    if (!plan_loads_memory(command) || !is_of(plan, &command->sources[0], buffer)) continue;
+    const PlanRef *tile = &command->targets[0];
+    int64_t each = element;
+    for (int32_t i = slot_axes(plan, tile->number); i < tile->range_count; i++) each *= tile->ranges[i].extent;
+    bytes += each * plan_loop_instances(plan, command->loop);
+  }
+  return whole <= plan->buffer_bytes && bytes - whole > whole / AGAIN;
+}
+
+bool plan_brings_stream(const Plan *plan, int32_t buffer) {
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    const PlanCommand *command = &plan->commands[c];
+    if (!plan_loads_memory(command) || memory_side(plan, command, buffer) == NULL || plan_is_copy(plan, c)) continue;
+    if (plan_loop_instances(plan, command->loop) > FEW_BROUGHT) return true;
+  }
+  return false;
 }
 
 /* Operands stand before what is computed of them. */

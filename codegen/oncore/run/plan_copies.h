@@ -22,6 +22,12 @@ int64_t plan_copied_bytes(const Plan *plan, int32_t buffer);
 double plan_brought_cycles(const Plan *plan, const MachineDescription *machine, int32_t buffer,
                            bool *out_is_at_run_time);
 
+/* Whether tiles load much of |buffer| more than once, more than halos; never where it is longer than the Buffer. */
+bool plan_loads_again(const Plan *plan, int32_t buffer);
+
+/* Whether a load of |buffer| by those is a stream: it comes so often that other operations go on beside it. */
+bool plan_brings_stream(const Plan *plan, int32_t buffer);
+
 /* --- commands --- */
 
 bool plan_loads_memory(const PlanCommand *command);

@@ -176,11 +176,23 @@ static void add_holder(Keeper *keeper, const PlanResident *resident) {
   }
 }
 
-/* False: they do not fit. */
+/* The Tensor that holds the array of |buffer|. */
+static int32_t holder_of(const Keeper *keeper, int32_t buffer) {
+  int32_t holder = 0;
+  while (keeper->tensors.data[holder].hold == PLAN_HOLDS_NOTHING || keeper->tensors.data[holder].held != buffer)
+    holder++;
+  return holder;
+}
+
+/* False: they do not fit, or residents lie beyond the Buffer's end. */
 static bool place_tensors(Keeper *keeper) {
   const Plan *old = keeper->old;
   int64_t at = align_up(keeper->interface->base, old->alignment);
-  for (int32_t r = 0; r < keeper->interface->count; r++) add_holder(keeper, &keeper->interface->residents[r]);
+  for (int32_t r = 0; r < keeper->interface->count; r++) {
+    add_holder(keeper, &keeper->interface->residents[r]);
+    const PlanTensor *holder = &keeper->tensors.data[holder_of(keeper, keeper->interface->residents[r].buffer)];
+    if (holder->end > old->buffer_bytes) return false;
+  }
   for (int32_t t = 0; t < old->tensor_count; t++) {
     PlanTensor tensor = old->tensors[t];
     keeper->new_tensor[t] = -1;
@@ -311,14 +323,6 @@ static int32_t flat_memory(Keeper *keeper, int32_t buffer) {
   memory.offset = index_constant(0);
   array_push(&keeper->memories, keeper->arena, memory);
   return (int32_t)keeper->memories.count - 1;
-}
-
-/* The Tensor that holds the array of |buffer|. */
-static int32_t holder_of(const Keeper *keeper, int32_t buffer) {
-  int32_t holder = 0;
-  while (keeper->tensors.data[holder].hold == PLAN_HOLDS_NOTHING || keeper->tensors.data[holder].held != buffer)
-    holder++;
-  return holder;
 }
 
 /* What load |number| would bring from memory comes from the array in the Buffer. */

@@ -212,6 +212,18 @@ static void plan_keep_brings_what_is_no_box(void **state) {
   assert_false(is_at_run_time);
 }
 
+static void plan_keep_refuses_residents_beyond_the_end(void **state) {
+  Fixture *fixture = *state;
+  MachineDescription *machine = large_machine(fixture);
+  PlanResident residents[MOST_RESIDENTS];
+  const Plan *plan = make_plan(fixture, testing_modules[0], machine);
+  PlanInterface interface = all_resident(plan, false, residents);
+  assert_true(interface.count > 0);
+  assert_non_null(keep(fixture, plan, machine, &interface));
+  residents[0].begin = machine_buffer_usable(machine) - 64;
+  assert_null(keep(fixture, plan, machine, &interface));
+}
+
 static void plan_keep_says_when_tiles_do_not_fit(void **state) {
   Fixture *fixture = *state;
   MachineDescription *machine = make_machine(fixture, "vp-tiny");
@@ -228,6 +240,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(plan_keep_reads_at_computed_places, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_updates_at_computed_places, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_brings_what_is_no_box, create, destroy),
+      cmocka_unit_test_setup_teardown(plan_keep_refuses_residents_beyond_the_end, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_says_when_tiles_do_not_fit, create, destroy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,9 @@
  * so many parts of the Kernels' cycles. */
 enum { ROOM_STEPS = 8, LEAST_SHARE = 1000 };
 
+/* How much Kernels may be slower with what is loaded once for one of them, which waits until all of it is there. */
+static const double SLOWER = 1.006;
+
 typedef ARRAY(RunCandidate *) CandidateArray;
 
 typedef struct Chooser {
@@ -44,6 +47,10 @@ double residency_move_cycles(const MachineDescription *machine, int64_t bytes, b
       return (double)queue->setup + (double)bytes / queue->bytes_per_cycle;
   }
   return 0;
+}
+
+bool residency_may_keep(const ResidencyModel *model, const Plan *plan, int32_t buffer) {
+  return plan_may_keep(plan, buffer) && (model->policy.brings_streams || !plan_brings_stream(plan, buffer));
 }
 
 static const RunTouch *touch_at(const Chooser *chooser, int64_t number) {
@@ -156,7 +163,8 @@ static double trial_cycles(const Chooser *chooser, const RunCandidate *candidate
 
 static bool may_all_stay(const Chooser *chooser, int32_t event, const Plan *plan) {
   for (int32_t t = chooser->touches.begins[event]; t < chooser->touches.begins[event + 1]; t++)
-    if (chooser->resident_of[t] != NULL && !plan_may_keep(plan, touch_at(chooser, t)->buffer)) return false;
+    if (chooser->resident_of[t] != NULL && !residency_may_keep(chooser->model, plan, touch_at(chooser, t)->buffer))
+      return false;
   return true;
 }
 
@@ -184,6 +192,22 @@ static void exchange(Chooser *chooser, RunCandidate *candidate, const CandidateA
   if (takes) set_taken(chooser, candidate, true);
 }
 
+/* Whether |candidate| stays for one Kernel, which loads it again and again. */
+static bool is_for_one(const RunCandidate *candidate) {
+  return candidate->first == candidate->last && candidate->is_found;
+}
+
+/* Whether operations bring of |candidate| what was a stream of loads. */
+static bool brings_stream(const Chooser *chooser, const RunCandidate *candidate) {
+  const int32_t *begins = chooser->touches.begins;
+  for (int32_t t = begins[candidate->first]; t < begins[candidate->last + 1]; t++) {
+    const RunTouch *touch = touch_at(chooser, t);
+    if (!run_candidate_has(candidate, touch) || !touch->reads) continue;
+    if (plan_brings_stream(plan_at(chooser, touch->event), touch->buffer)) return true;
+  }
+  return false;
+}
+
 /* Takes |candidate|, of which |parts| may be taken already, if it has room; false if not.  Other plans, which are taken
  * then, may make some where that is worth their making, and Kernels are not slower so: what is loaded less often leaves
  * memory to others. */
@@ -191,7 +215,9 @@ static bool take_where_room(Chooser *chooser, RunCandidate *candidate, const Can
   int64_t usable = machine_buffer_usable(chooser->machine), events = candidate->last - candidate->first + 1;
   int64_t *before = ARENA_COPY_ARRAY(chooser->arena, int64_t, chooser->rooms + candidate->first, events);
   bool *is_changed = ARENA_NEW_ARRAY(chooser->arena, bool, events);
-  bool is_worth = candidate->saved * LEAST_SHARE > chooser->estimate, fits = true, is_any = false;
+  bool is_worth = candidate->saved * LEAST_SHARE > chooser->estimate, fits = true;
+  bool is_any = is_for_one(candidate) || brings_stream(chooser, candidate);
+  double most = is_for_one(candidate) ? SLOWER : 1;
   exchange(chooser, candidate, parts, true);
   for (int32_t e = candidate->first; e <= candidate->last && fits; e++) {
     fits = !is_fixed(chooser, e);
@@ -207,7 +233,8 @@ static bool take_where_room(Chooser *chooser, RunCandidate *candidate, const Can
     before[i] = room;
   }
   exchange(chooser, candidate, parts, false);
-  if (isinf(with) || with > trial_cycles(chooser, candidate, is_changed)) return false;
+  double without = isinf(with) ? 0 : trial_cycles(chooser, candidate, is_changed);
+  if (isinf(with) || with > without * most) return false;
   exchange(chooser, candidate, parts, true);
   for (int64_t i = 0; i < events; i++) chooser->rooms[candidate->first + i] = before[i];
   return true;
@@ -333,11 +360,24 @@ static bool is_plain(const Chooser *chooser, int32_t event) {
   return has_all && chooser->tiles[event] == 0 && chooser->rooms[event] == 0;
 }
 
+/* Whether a resident that is there at |event| lies beyond the Buffer's end: all of them have room, but not where they
+ * are. */
+static bool is_over(const Chooser *chooser, int32_t event) {
+  for (int64_t c = 0; c < chooser->candidates.all.count; c++) {
+    const RunCandidate *candidate = candidate_at(chooser, c);
+    int64_t end = candidate->begin + candidate->bytes.bytes;
+    if (is_alive(candidate, event) && end > machine_buffer_usable(chooser->machine)) return true;
+  }
+  return false;
+}
+
 /* How many Kernels find no room for their tiles where residents lie. */
 static int64_t count_tight(Chooser *chooser) {
   int64_t count = 0;
   find_bases(chooser);
-  for (int32_t e = 0; e < chooser->touches.events.count; e++) count += own_bytes(chooser, e) > room_left(chooser, e);
+  for (int32_t e = 0; e < chooser->touches.events.count; e++) {
+    count += own_bytes(chooser, e) > room_left(chooser, e) || is_over(chooser, e);
+  }
   return count;
 }
 
@@ -435,6 +475,16 @@ static double settled_cycles(Chooser *chooser, int32_t event) {
   return INFINITY;
 }
 
+/* What the Kernel of |event| saves that takes |cycles|; nothing where it is as much slower as it may be for what it
+ * loads once. */
+static double saved_cycles(const Chooser *chooser, int32_t event, double cycles) {
+  double plain = plain_cycles(chooser, event);
+  bool may_lose = false;
+  for (int64_t c = 0; c < chooser->candidates.all.count; c++)
+    may_lose = may_lose || (is_alive(candidate_at(chooser, c), event) && is_for_one(candidate_at(chooser, c)));
+  return may_lose && cycles <= plain * SLOWER ? fmax(0, plain - cycles) : plain - cycles;
+}
+
 static int compare_nodes(const void *left, const void *right) {
   const LoopResident *a = left, *b = right;
   return a->node < b->node ? -1 : a->node > b->node;
@@ -487,12 +537,13 @@ static Status settle(Chooser *chooser, double *out_saved) {
     find_bases(chooser);
     for (int32_t e = 0; e < events && is_settled; e++) {
       const RunEvent *event = &chooser->touches.events.data[e];
-      if (event->use == NULL || is_plain(chooser, e)) continue;
-      double cycles = settled_cycles(chooser, e);
+      bool has_no_place = is_over(chooser, e);
+      if (event->use == NULL || (is_plain(chooser, e) && !has_no_place)) continue;
+      double cycles = has_no_place ? INFINITY : settled_cycles(chooser, e);
       RunCandidate *least = isinf(cycles) ? least_at(chooser, e) : NULL;
       is_settled = least == NULL;
       if (least != NULL) set_taken(chooser, least, false);
-      double saved = (plain_cycles(chooser, e) - cycles) * times_at(chooser, e);
+      double saved = saved_cycles(chooser, e, cycles) * times_at(chooser, e);
       *saved_at(chooser, e) += saved;
       *out_saved += saved;
     }

@@ -19,9 +19,16 @@
 #include "codegen/oncore/run/plan_keep.h"
 #include "hlo/analysis/buffer_assignment.h"
 
+/* What the choice goes by, besides the loads of an array by one Kernel after another. */
+typedef struct ResidencyPolicy {
+  bool brings_streams; /* operations may bring what was a stream of loads (plan_brings_stream) */
+  bool counts_again;   /* what one Kernel loads again and again (plan_loads_again), it loads once where that stays */
+} ResidencyPolicy;
+
 /* What is known of the plans of uses. */
 typedef struct ResidencyModel {
   void *self;
+  ResidencyPolicy policy;
   /* The plan of |use| with nothing resident; NULL: it has none, or one that is not to be changed. */
   const Plan *(*plan)(void *self, const KernelUse *use);
   /* The same in |room| bytes of the Buffer; NULL: there is none, or it is not worth its making. */
@@ -62,6 +69,9 @@ typedef struct Residency {
 MUST_USE Status residency_choose(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
                                  const KernelTable *kernels, const MachineDescription *machine,
                                  const ResidencyModel *model, DiagSink *diag, Residency *out_residency);
+
+/* Whether |buffer| of the Kernel of |plan| may be resident by |model|'s policy. */
+bool residency_may_keep(const ResidencyModel *model, const Plan *plan, int32_t buffer);
 
 /* Cycles of moving |bytes| between memory and Buffer in one command. */
 double residency_move_cycles(const MachineDescription *machine, int64_t bytes, bool loads);

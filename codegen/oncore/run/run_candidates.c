@@ -214,6 +214,15 @@ static double cycles_of(const RunCandidates *candidates, const RunTouch *touch) 
   return (is_step && is_hidden(candidates, touch) ? 0 : cycles) - brought;
 }
 
+/* Cycles that it saves to load all of what |touch| reads first, in place of tiles that may come again;
+ * below 0: what that takes. */
+static double saved_by_whole(const RunCandidates *candidates, const RunTouch *touch) {
+  const ResidencyModel *model = candidates->model;
+  const Plan *plan = model->plan(model->self, candidates->touches->events.data[touch->event].use);
+  double saved = cycles_of(candidates, touch) - residency_move_cycles(candidates->machine, touch->bytes, true);
+  return model->policy.counts_again && plan_loads_again(plan, touch->buffer) ? saved : fmin(0, saved);
+}
+
 /* Whether |touch| updates a part of the array. */
 static bool is_update(const RunCandidates *candidates, const RunTouch *touch) {
   const KernelUse *use = candidates->touches->events.data[touch->event].use;
@@ -234,8 +243,8 @@ static double moves_of(const RunCandidates *candidates, const RunCandidate *cand
   return cycles;
 }
 
-/* What staying saves: all loads but the first of what is found, which brings all of it, and stores of what nobody else
- * reads.  What others read of what is updated would have to be stored as a whole. */
+/* What staying saves: all loads but the first of what is found, which brings all of it once, and stores of what nobody
+ * else reads.  What others read of what is updated would have to be stored as a whole. */
 static void weigh(const RunCandidates *candidates, RunCandidate *candidate) {
   bool is_first = candidate->is_found && candidate->entry < 0;
   const int32_t *begins = candidates->touches->begins;
@@ -250,10 +259,7 @@ static void weigh(const RunCandidates *candidates, RunCandidate *candidate) {
       candidate->saved = 0;
       return;
     }
-    if (touch->reads && is_first) {
-      double whole = residency_move_cycles(candidates->machine, touch->bytes, true);
-      candidate->saved += times * fmin(0, cycles_of(candidates, touch) - whole);
-    }
+    if (touch->reads && is_first) candidate->saved += times * saved_by_whole(candidates, touch);
     if (touch->reads) is_first = false;
     if (stays) candidate->saved += times * cycles_of(candidates, touch);
   }
@@ -415,7 +421,8 @@ static void add_part(const CandidateSearch *search, const RunCandidate *whole, i
   add_candidate(search, &part);
 }
 
-/* What finds no room in all of its stretch may in a part of it, from one Kernel that touches it to another. */
+/* What finds no room in all of its stretch may in a part of it, from one Kernel that touches it to another, or at one
+ * that loads it again and again. */
 static void add_parts(const CandidateSearch *search, const RunCandidate *whole) {
   const RunCandidates *candidates = search->candidates;
   ARRAY(int32_t) events = {0};
@@ -427,6 +434,7 @@ static void add_parts(const CandidateSearch *search, const RunCandidate *whole) 
     if (is_fine(touch, &whole->bytes) && !is_known) array_push(&events, candidates->arena, touch->event);
   }
   for (int64_t i = 0; i < events.count; i++) {
+    if (events.count > 1) add_part(search, whole, events.data[i], events.data[i]);
     for (int64_t j = i + 1; j < events.count; j++) {
       bool is_side = j == i + 1 || i == 0 || j == events.count - 1, is_whole = i == 0 && j == events.count - 1;
       if (!is_whole && (is_side || events.count <= MOST_PARTED))

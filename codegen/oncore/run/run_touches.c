@@ -43,7 +43,7 @@ static void add_buffer(const TouchWalk *walk, const HloInstruction *instruction,
   int64_t bytes = buffer->element_count * type_storage_bytes(buffer->type);
   bool is_whole = use->offsets == NULL && shape_is_array(shape_node(holder->shape, buffer->node)) &&
                   buffer_assignment_slice(walk->assignment, holder, buffer->node).size == bytes;
-  touch.may_stay = plan != NULL && is_whole && plan_may_keep(plan, number);
+  touch.may_stay = plan != NULL && is_whole && residency_may_keep(walk->model, plan, number);
   add_touch(walk, holder, buffer->node, touch);
 }
 
