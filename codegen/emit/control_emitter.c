@@ -23,24 +23,22 @@ static Status emit_kernel(ControlEmitter *control, const KernelUse *use, const c
 }
 
 /* Equal Kernels are one function. */
-static Status kernel_function(ControlEmitter *control, const KernelUse *use, const ControlKernel **out_kernel) {
+static Status kernel_function(ControlEmitter *control, const KernelUse *use, const KernelCode **out_code) {
   const KernelCoder *coder = control->coder;
   int32_t number = coder != NULL ? coder->number(coder->self, use) : use->identity;
-  ControlKernel *found = pointer_map_get(&control->functions, (const void *)(intptr_t)(number + 1));
+  KernelCode *found = pointer_map_get(&control->functions, (const void *)(intptr_t)(number + 1));
   if (found == NULL) {
-    found = ARENA_NEW(control->arena, ControlKernel);
+    found = ARENA_NEW(control->arena, KernelCode);
     const char *name = control->has_no_kernels
                            ? control_part_kernel_name(control->arena, use->identity)
                            : arena_printf(control->arena, "kernel.%lld", (long long)control->function_count++);
     if (control->has_no_kernels)
-      kernel_declare(control->vec, use->kernel, &control->strategies[use->identity], name, &found->code);
+      kernel_declare(control->vec, use->kernel, &control->strategies[use->identity], name, found);
     else
-      RETURN_IF_ERROR(emit_kernel(control, use, name, &found->code));
-    if (found->code.chunk_limit > 1)
-      found->body = control_parallel_body(control, &found->code, arena_printf(control->arena, "%s.chunk", name));
+      RETURN_IF_ERROR(emit_kernel(control, use, name, found));
     pointer_map_set(&control->functions, (const void *)(intptr_t)(number + 1), found);
   }
-  *out_kernel = found;
+  *out_code = found;
   return STATUS_OK;
 }
 
@@ -111,8 +109,7 @@ static LLVMValueRef kernel_scratch(ControlEmitter *control, const HloInstruction
 }
 
 static void call_kernel(ControlEmitter *control, const HloInstruction *instruction, const KernelUse *use,
-                        const ControlKernel *called) {
-  const KernelCode *code = &called->code;
+                        const KernelCode *code) {
   unsigned count;
   LLVMValueRef *arguments = kernel_arguments(control, instruction, use, &count);
   arguments[count++] = kernel_scratch(control, instruction, code);
@@ -122,8 +119,8 @@ static void call_kernel(ControlEmitter *control, const HloInstruction *instructi
     control_call_checked(control, code->function, arguments, count);
     return;
   }
-  if (called->body != NULL) {
-    control_call_shared(control, called, arguments, count);
+  if (code->chunk_limit > 1) {
+    control_call_shared(control, code, arguments, count);
     return;
   }
   LLVMBuildCall2(control->vec->builder, LLVMGlobalGetValueType(code->function), code->function, arguments, count, "");
@@ -179,7 +176,7 @@ Status control_kernels(ControlEmitter *control, const HloInstruction *instructio
       RETURN_IF_ERROR(tiny_kernel(control, instruction, &row->uses[i], row->count == 1));
       continue;
     }
-    const ControlKernel *called;
+    const KernelCode *called;
     RETURN_IF_ERROR(kernel_function(control, &row->uses[i], &called));
     call_kernel(control, instruction, &row->uses[i], called);
   }

@@ -36,7 +36,7 @@ typedef struct ControlEmitter {
   bool has_no_kernels; /* as in ControlOptions, like the next */
   ConstantPlace constant_place;
   const ConstantFile *constant_file;
-  IntMap functions;     /* identity of a Kernel + 1 → ControlKernel */
+  IntMap functions;     /* identity of a Kernel + 1 → KernelCode */
   bool computes;        /* the function does more than to call others, one after another */
   LLVMValueRef context; /* on the stack, of shared Kernels; NULL: none so far */
   unsigned context_slots;
@@ -46,11 +46,6 @@ typedef struct ControlEmitter {
   PoisonDeaths *poison;                                 /* NULL: no poisoning */
   LLVMValueRef profile;                                 /* NULL: no profile */
 } ControlEmitter;
-
-typedef struct ControlKernel {
-  KernelCode code;
-  LLVMValueRef body; /* for parallel_for: does one chunk; NULL: the Kernel is not shared out */
-} ControlKernel;
 
 /* --- addresses and scalars (control_values.c) --- */
 
@@ -100,11 +95,9 @@ void control_profile_after(ControlEmitter *control, const HloInstruction *instru
 
 /* --- threads (control_parallel.c) --- */
 
-/* A function |name| for parallel_for that does one chunk of a Kernel that has pieces. */
-LLVMValueRef control_parallel_body(ControlEmitter *control, const KernelCode *code, const char *name);
-/* Calls it for all chunks if the caller gave threads, else the Kernel itself.  |arguments|: the |count| pointers of the
- * Kernel, and room for two more. */
-void control_call_shared(ControlEmitter *control, const ControlKernel *kernel, LLVMValueRef *arguments, unsigned count);
+/* Calls a Kernel that is shared out (its chunk_limit is above 1) for all of its chunks.  |arguments|: the |count|
+ * pointers of the Kernel, and room for KERNEL_MOST_PARAMETERS more. */
+void control_call_shared(ControlEmitter *control, const KernelCode *code, LLVMValueRef *arguments, unsigned count);
 
 /* --- instructions --- */
 

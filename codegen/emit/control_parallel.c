@@ -1,9 +1,10 @@
 /* Kernels shared out among threads.
  *
- * What a call would pass stands in an array on the stack, the context of XlacRunOptions.parallel_for; the body of a
- * Kernel takes it apart again and does one chunk: pieces [index * pieces / chunks, (index + 1) * pieces / chunks).
- * Where the caller gave no threads, the Kernel is called as ever, for all of its pieces.  How many chunks there are may
- * depend on the number of workers, since results do not depend on the chunks. */
+ * What a call would pass stands in an array on the stack, the context of XlacRunOptions.parallel_for; the body, which
+ * Kernels with as many pointers have in common, takes it apart again and does one chunk: pieces [index * pieces /
+ * chunks, (index + 1) * pieces / chunks).  Where the caller gave no threads, all pieces are one chunk; phases are done
+ * together by the Kernel then.  How many chunks there are may depend on the number of workers, since results do not
+ * depend on the chunks. */
 #include <stddef.h>
 
 #include "base/checked_math.h"
@@ -12,7 +13,15 @@
 #include "xlac/abi.h"
 
 #define SLOT_BYTES 8
-enum { CHUNK_COUNT_SLOT, FURTHER_SCRATCH_SLOT, PHASE_SLOT, FIRST_POINTER_SLOT };
+enum {
+  CHUNK_COUNT_SLOT,
+  FURTHER_SCRATCH_SLOT,
+  SCRATCH_BYTES_SLOT, /* of a worker */
+  PHASE_SLOT,
+  FUNCTION_SLOT, /* of the Kernel */
+  PIECE_COUNT_SLOT,
+  FIRST_POINTER_SLOT
+};
 
 typedef struct ParallelTypes {
   LLVMTypeRef pointer, index, flag;
@@ -62,10 +71,21 @@ static LLVMValueRef whole_rounds(const VecBuilder *vec, LLVMValueRef count, LLVM
   return LLVMBuildSelect(vec->builder, is_less, count, LLVMBuildSub(vec->builder, count, rest, ""), "");
 }
 
-/* i1 xlac.parallel_for(options, body, context, most chunks, chunks per worker): false where the caller gave no threads,
- * and nothing is done then. */
-static LLVMValueRef start_function(const VecBuilder *control_vec, const ParallelTypes *types) {
-  static const char name[] = "xlac.parallel_for";
+/* What is done where the caller gave no threads: all pieces as one chunk, or nothing. */
+static void end_alone(const VecBuilder *vec, const ParallelTypes *types, LLVMValueRef function, bool has_phases) {
+  LLVMValueRef context = LLVMGetParam(function, 2), none = LLVMConstNull(types->index);
+  if (!has_phases) {
+    LLVMBuildStore(vec->builder, LLVMConstInt(types->index, 1, false),
+                   slot_pointer(vec, context, CHUNK_COUNT_SLOT * SLOT_BYTES));
+    LLVMBuildCall2(vec->builder, types->body, LLVMGetParam(function, 1), (LLVMValueRef[]){context, none, none}, 3, "");
+  }
+  LLVMBuildRet(vec->builder, LLVMConstInt(types->flag, !has_phases, false));
+}
+
+/* i1 xlac.parallel_for(options, body, context, most chunks, chunks per worker), and xlac.parallel_phase of Kernels that
+ * have phases: false where nothing is done. */
+static LLVMValueRef start_function(const VecBuilder *control_vec, const ParallelTypes *types, bool has_phases) {
+  const char *name = has_phases ? "xlac.parallel_phase" : "xlac.parallel_for";
   LLVMValueRef function = LLVMGetNamedFunction(control_vec->module, name);
   if (function != NULL) return function;
   VecBuilder vec = *control_vec;
@@ -92,7 +112,7 @@ static LLVMValueRef start_function(const VecBuilder *control_vec, const Parallel
   LLVMBuildCall2(builder, types->parallel_for, parallel_for, arguments, 4, "");
   LLVMBuildRet(builder, LLVMConstInt(types->flag, 1, false));
   LLVMPositionBuilderAtEnd(builder, alone);
-  LLVMBuildRet(builder, LLVMConstInt(types->flag, 0, false));
+  end_alone(&vec, types, function, has_phases);
   LLVMDisposeBuilder(builder);
   return function;
 }
@@ -106,23 +126,23 @@ static LLVMValueRef chunk_begin(const VecBuilder *vec, LLVMValueRef chunk, LLVMV
 
 /* Thread 0 has the place that was planned, |first|; the others have theirs after the workspace. */
 static LLVMValueRef own_scratch(const VecBuilder *vec, const ParallelTypes *types, LLVMValueRef context,
-                                LLVMValueRef worker, LLVMValueRef first, int64_t bytes) {
+                                LLVMValueRef worker, LLVMValueRef first) {
   LLVMValueRef further = load_at(vec, types->pointer, context, FURTHER_SCRATCH_SLOT * SLOT_BYTES);
+  LLVMValueRef bytes = load_at(vec, types->index, context, SCRATCH_BYTES_SLOT * SLOT_BYTES);
   LLVMValueRef number = LLVMBuildSub(vec->builder, worker, LLVMConstInt(types->index, 1, false), "");
-  LLVMValueRef offset =
-      LLVMBuildMul(vec->builder, number, LLVMConstInt(types->index, (unsigned long long)bytes, false), "");
+  LLVMValueRef offset = LLVMBuildMul(vec->builder, number, bytes, "");
   LLVMValueRef own = LLVMBuildGEP2(vec->builder, LLVMInt8TypeInContext(vec->context), further, &offset, 1, "");
   LLVMValueRef is_first = LLVMBuildIsNull(vec->builder, worker, "");
   return LLVMBuildSelect(vec->builder, is_first, first, own, "");
 }
 
 /* The pieces of chunk |chunk|, with scratch of the worker's own. */
-static void append_pieces(const VecBuilder *vec, const ParallelTypes *types, const KernelCode *code, LLVMValueRef body,
+static void append_pieces(const VecBuilder *vec, const ParallelTypes *types, bool has_scratch, LLVMValueRef body,
                           LLVMValueRef chunks, LLVMValueRef *arguments, unsigned pointers) {
   LLVMValueRef context = LLVMGetParam(body, 0), chunk = LLVMGetParam(body, 1), worker = LLVMGetParam(body, 2);
   LLVMValueRef *scratch = &arguments[pointers - 1];
-  if (code->scratch_bytes > 0) *scratch = own_scratch(vec, types, context, worker, *scratch, code->scratch_bytes);
-  LLVMValueRef pieces = LLVMConstInt(types->index, (unsigned long long)code->piece_count, false);
+  if (has_scratch) *scratch = own_scratch(vec, types, context, worker, *scratch);
+  LLVMValueRef pieces = load_at(vec, types->index, context, PIECE_COUNT_SLOT * SLOT_BYTES);
   LLVMValueRef next = LLVMBuildAdd(vec->builder, chunk, LLVMConstInt(types->index, 1, false), "");
   arguments[pointers] = chunk_begin(vec, chunk, pieces, chunks);
   arguments[pointers + 1] = chunk_begin(vec, next, pieces, chunks);
@@ -138,15 +158,20 @@ static void append_phase(const VecBuilder *vec, const ParallelTypes *types, LLVM
   arguments[pointers + 3] = chunks;
 }
 
-LLVMValueRef control_parallel_body(ControlEmitter *control, const KernelCode *code, const char *name) {
+/* Kernels that take the same have one body. */
+static LLVMValueRef chunk_body(ControlEmitter *control, const KernelCode *code) {
   VecBuilder vec = *control->vec;
-  vec.builder = LLVMCreateBuilderInContext(vec.context);
   ParallelTypes types = parallel_types(vec.context);
-  LLVMValueRef body = add_internal_function(&vec, types.body, name);
+  bool has_phases = code->phase_count > 0, has_scratch = code->scratch_bytes > 0;
+  unsigned count = LLVMCountParams(code->function), pointers = count - (has_phases ? KERNEL_MOST_PARAMETERS : 2);
+  const char *kind = has_phases ? ".phase" : has_scratch ? ".scratch" : "";
+  const char *name = arena_printf(control->arena, "xlac.chunk%s.%u", kind, pointers);
+  LLVMValueRef body = LLVMGetNamedFunction(vec.module, name);
+  if (body != NULL) return body;
+  vec.builder = LLVMCreateBuilderInContext(vec.context);
+  body = add_internal_function(&vec, types.body, name);
   LLVMValueRef context = LLVMGetParam(body, 0);
   LLVMValueRef mode = vec_flush_begin(&vec);
-  bool has_phases = code->phase_count > 0;
-  unsigned count = LLVMCountParams(code->function), pointers = count - (has_phases ? KERNEL_MOST_PARAMETERS : 2);
   LLVMValueRef *arguments = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, count);
   for (unsigned i = 0; i < pointers; i++)
     arguments[i] = load_at(&vec, types.pointer, context, (FIRST_POINTER_SLOT + i) * SLOT_BYTES);
@@ -154,8 +179,9 @@ LLVMValueRef control_parallel_body(ControlEmitter *control, const KernelCode *co
   if (has_phases)
     append_phase(&vec, &types, body, chunks, arguments, pointers);
   else
-    append_pieces(&vec, &types, code, body, chunks, arguments, pointers);
-  LLVMBuildCall2(vec.builder, LLVMGlobalGetValueType(code->function), code->function, arguments, count, "");
+    append_pieces(&vec, &types, has_scratch, body, chunks, arguments, pointers);
+  LLVMValueRef kernel = load_at(&vec, types.pointer, context, FUNCTION_SLOT * SLOT_BYTES);
+  LLVMBuildCall2(vec.builder, LLVMGlobalGetValueType(code->function), kernel, arguments, count, "");
   vec_flush_end(&vec, mode);
   LLVMBuildRetVoid(vec.builder);
   LLVMDisposeBuilder(vec.builder);
@@ -183,39 +209,31 @@ static LLVMValueRef context_slots(ControlEmitter *control, unsigned slots) {
   return context;
 }
 
-/* Phases after the first, each begun when the one before is done; all have as many chunks. */
-static void call_further_phases(const VecBuilder *vec, const ParallelTypes *types, int64_t phases,
-                                LLVMValueRef *start) {
-  for (int64_t phase = 1; phase < phases; phase++) {
-    LLVMValueRef number = LLVMConstInt(types->index, (unsigned long long)phase, false);
-    LLVMBuildStore(vec->builder, number, slot_pointer(vec, start[2], PHASE_SLOT * SLOT_BYTES));
-    LLVMBuildCall2(vec->builder, types->start, start_function(vec, types), start, 5, "");
-  }
+static void set_slot(const VecBuilder *vec, LLVMValueRef context, unsigned slot, LLVMValueRef value) {
+  LLVMBuildStore(vec->builder, value, slot_pointer(vec, context, slot * SLOT_BYTES));
 }
 
-void control_call_shared(ControlEmitter *control, const ControlKernel *kernel, LLVMValueRef *arguments,
-                         unsigned count) {
+static LLVMValueRef start(const VecBuilder *vec, const ParallelTypes *types, bool has_phases, LLVMValueRef *arguments) {
+  return LLVMBuildCall2(vec->builder, types->start, start_function(vec, types, has_phases), arguments, 5, "");
+}
+
+/* One phase after the other, each begun when the one before is done, all in as many chunks; without threads all at once
+ * by the Kernel itself. */
+static void call_phases(ControlEmitter *control, const KernelCode *code, LLVMValueRef *start_arguments,
+                        LLVMValueRef *arguments, unsigned count) {
   const VecBuilder *vec = control->vec;
-  const KernelCode *code = &kernel->code;
   ParallelTypes types = parallel_types(vec->context);
-  LLVMValueRef context = context_slots(control, FIRST_POINTER_SLOT + count);
-  for (unsigned i = 0; i < count; i++)
-    LLVMBuildStore(vec->builder, arguments[i], slot_pointer(vec, context, (FIRST_POINTER_SLOT + i) * SLOT_BYTES));
-  if (code->scratch_bytes > 0)
-    LLVMBuildStore(vec->builder, control_further_scratch(control),
-                   slot_pointer(vec, context, FURTHER_SCRATCH_SLOT * SLOT_BYTES));
-  if (code->phase_count > 0)
-    LLVMBuildStore(vec->builder, LLVMConstNull(types.index), slot_pointer(vec, context, PHASE_SLOT * SLOT_BYTES));
-  LLVMValueRef most = LLVMConstInt(types.index, (unsigned long long)code->chunk_limit, false);
-  LLVMValueRef each = LLVMConstInt(types.index, (unsigned long long)code->chunks_per_worker, false);
-  LLVMValueRef start[] = {LLVMGetParam(control->function, 3), kernel->body, context, most, each};
-  LLVMValueRef is_done = LLVMBuildCall2(vec->builder, types.start, start_function(vec, &types), start, 5, "");
+  set_slot(vec, start_arguments[2], PHASE_SLOT, LLVMConstNull(types.index));
+  LLVMValueRef is_done = start(vec, &types, true, start_arguments);
   LLVMBasicBlockRef alone = add_block(vec, control->function), behind = add_block(vec, control->function);
   LLVMBasicBlockRef further = code->phase_count > 1 ? add_block(vec, control->function) : behind;
   LLVMBuildCondBr(vec->builder, is_done, further, alone);
   if (further != behind) {
     LLVMPositionBuilderAtEnd(vec->builder, further);
-    call_further_phases(vec, &types, code->phase_count, start);
+    for (int64_t phase = 1; phase < code->phase_count; phase++) {
+      set_slot(vec, start_arguments[2], PHASE_SLOT, LLVMConstInt(types.index, (unsigned long long)phase, false));
+      start(vec, &types, true, start_arguments);
+    }
     LLVMBuildBr(vec->builder, behind);
   }
   LLVMPositionBuilderAtEnd(vec->builder, alone);
@@ -223,4 +241,27 @@ void control_call_shared(ControlEmitter *control, const ControlKernel *kernel, L
   LLVMBuildCall2(vec->builder, LLVMGlobalGetValueType(code->function), code->function, arguments, count, "");
   LLVMBuildBr(vec->builder, behind);
   LLVMPositionBuilderAtEnd(vec->builder, behind);
+}
+
+void control_call_shared(ControlEmitter *control, const KernelCode *code, LLVMValueRef *arguments, unsigned count) {
+  const VecBuilder *vec = control->vec;
+  ParallelTypes types = parallel_types(vec->context);
+  LLVMValueRef context = context_slots(control, FIRST_POINTER_SLOT + count);
+  for (unsigned i = 0; i < count; i++) set_slot(vec, context, FIRST_POINTER_SLOT + i, arguments[i]);
+  set_slot(vec, context, FUNCTION_SLOT, code->function);
+  if (code->scratch_bytes > 0) {
+    set_slot(vec, context, FURTHER_SCRATCH_SLOT, control_further_scratch(control));
+    LLVMValueRef bytes = LLVMConstInt(types.index, (unsigned long long)code->scratch_bytes, false);
+    set_slot(vec, context, SCRATCH_BYTES_SLOT, bytes);
+  }
+  LLVMValueRef most = LLVMConstInt(types.index, (unsigned long long)code->chunk_limit, false);
+  LLVMValueRef each = LLVMConstInt(types.index, (unsigned long long)code->chunks_per_worker, false);
+  LLVMValueRef start_arguments[] = {LLVMGetParam(control->function, 3), chunk_body(control, code), context, most, each};
+  if (code->phase_count > 0) {
+    call_phases(control, code, start_arguments, arguments, count);
+    return;
+  }
+  LLVMValueRef pieces = LLVMConstInt(types.index, (unsigned long long)code->piece_count, false);
+  set_slot(vec, context, PIECE_COUNT_SLOT, pieces);
+  start(vec, &types, false, start_arguments);
 }
