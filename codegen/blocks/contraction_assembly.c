@@ -131,6 +131,33 @@ static void emit_step(const MicroAssembly *micro) {
   }
 }
 
+/* The register of bytes from row to row of what is asked for in the result.  Its address has the tile's, which is kept
+ * below the end of the stack meanwhile, as are how many rows there are still and a 0. */
+static const char *result_stride_register(const ContractionBlocking *blocking) {
+  return contraction_strip_gap(blocking) == 0 ? "rax" : "r11";
+}
+
+static void begin_results(const MicroAssembly *micro) {
+  if (micro->blocking->result_lines == 0) return;
+  sb_printf(micro->out,
+            "movq %%rdx, -8(%%rsp)\nmovq $$%d, -16(%%rsp)\nmovq $$0, -24(%%rsp)\n"
+            "movq 32(%%rsp), %%rdx\nmovq 40(%%rsp), %%%s\n",
+            micro->blocking->tile_rows, result_stride_register(micro->blocking));
+}
+
+/* The lines of a row; those of the last one again after all rows. */
+static void ask_for_results(const MicroAssembly *micro) {
+  const ContractionBlocking *blocking = micro->blocking;
+  if (blocking->result_lines == 0) return;
+  for (int i = 0; i < blocking->result_lines; i++) sb_printf(micro->out, "prefetcht1 %d(%%rdx)\n", i * LINE_BYTES);
+  const char *stride = result_stride_register(blocking);
+  sb_printf(micro->out, "decq -16(%%rsp)\ncmovleq -24(%%rsp), %%%s\naddq %%%s, %%rdx\n", stride, stride);
+}
+
+static void end_results(const MicroAssembly *micro) {
+  if (micro->blocking->result_lines > 0) add_line(micro, "movq -8(%rsp), %rdx");
+}
+
 static void emit_steps(const MicroAssembly *micro) {
   int lines = contraction_lines_ahead(micro->blocking);
   add_line(micro, "testq %rcx, %rcx\njle 3f");
@@ -144,6 +171,7 @@ static void emit_steps(const MicroAssembly *micro) {
   add_line(micro, ".p2align 4, 0x90\n2:");
   for (int i = 0; i < lines; i++) sb_printf(micro->out, "prefetcht1 %d(%%r10)\n", i * LINE_BYTES);
   if (lines > 0) add_line(micro, "addq %r11, %r10");
+  ask_for_results(micro);
   emit_step(micro);
   sb_printf(micro->out, "addq $$%lld, %%rdi\n", (long long)micro->blocking->lhs_step * micro->element_bytes);
   if (gap == 0) {
@@ -176,7 +204,9 @@ static void emit_rows(const VecTarget *target, MicroAssembly micro, int rows) {
   micro.sum_count = rows * blocking.panel_vectors;
   choose_registers(target, blocking.panel_vectors, &micro);
   begin_sums(&micro);
+  begin_results(&micro);
   emit_steps(&micro);
+  end_results(&micro);
   if (blocking.lhs_shifted) take_excess(&micro);
   move_tile(&micro, true);
   add_line(&micro, "vzeroupper\nretq");

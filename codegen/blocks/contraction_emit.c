@@ -306,6 +306,9 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
     call.ahead_stride = blocking->rhs_stride;
   }
   if (blocking->ahead_in_turn) ask_for_share(emitter, position, tile_index);
+  int64_t asking = blocking->sums_in_result ? 0 : blocking->block_count - 1;
+  LLVMValueRef asks = blocking->block_count == 1 ? NULL : equals(vec, position->number, asking, LLVMIntEQ);
+  contraction_ask_for_results(emitter, rows.begin, position->column, asks, &call);
   if (blocking->lhs_by_tiles) {
     LLVMValueRef first = block_int(vec, 0), count = NULL;
     if (blocking->cut) count = cut_rows(emitter, position, rows.begin, &first);

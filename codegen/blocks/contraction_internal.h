@@ -81,7 +81,12 @@ struct ContractionBlocking {
   bool rhs_in_place;  /* panels are read where they are, rows |rhs_stride| apart; the last of a run begins early
                          rather than reaching beyond it */
   bool rhs_may_stay;  /* they could be, which takes less scratch and more time; the sizes say whether they are */
-  bool rhs_kept;      /* all panels are packed before the first tile, |rhs_slot| bytes each */
+  /* While a tile is multiplied, |result_lines| lines of each of its rows are asked for (0: none), |result_stride| bytes
+   * apart, where load |beside| of the epilogue is, or (-1) the result. */
+  int result_lines;
+  int64_t result_stride;
+  int32_t beside;
+  bool rhs_kept; /* all panels are packed before the first tile, |rhs_slot| bytes each */
   /* Rows of a tile that overlap, as neighbouring patches of an image do, are packed as strips: the last |strip_dims| of
    * the depth are one run of |strip_run| elements, from the next row's on |row_stride| further, and the outermost of
    * these dims goes on for |strip_longer| indices, as far as the last row's.  |strip_dims| 0: rows are packed apart. */
@@ -325,7 +330,15 @@ typedef struct MicroCall {
   LLVMValueRef lhs, rhs, tile, tile_stride, depth, rhs_stride, adds, ahead;
   LLVMValueRef is_last; /* the tile has |rest_rows|; NULL: it has not */
   int64_t ahead_stride;
+  LLVMValueRef result, result_stride; /* where there are |result_lines|: the first row's, bytes from row to row */
 } MicroCall;
+
+/* Which results the micro-kernel asks for, of a blocking that is complete but for that (contraction_results.c). */
+void contraction_choose_results_ahead(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking);
+/* Those of the tile at |row| and |column| of the run; |asks|: whether there are such in this block of the depth, NULL:
+ * yes. */
+void contraction_ask_for_results(ContractionEmitter *emitter, LLVMValueRef row, LLVMValueRef column, LLVMValueRef asks,
+                                 MicroCall *call);
 
 /* Elements that the lhs moves on by after each run of |strip_run|, besides those of the run, where a block of the depth
  * has several strips; else 0. */

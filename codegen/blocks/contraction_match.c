@@ -592,6 +592,7 @@ static bool complete_blocking(const Kernel *kernel, const VecTarget *target, Con
   blocking->rhs_type = blocking->type;
   if (!choose_tile_and_blocks(kernel, target, limit, blocking)) return false;
   contraction_choose_common_guards(kernel, blocking);
+  contraction_choose_results_ahead(kernel, target, blocking);
   choose_split(blocking);
   return true;
 }

@@ -16,6 +16,8 @@ enum {
   ARG_FLAGS, /* 1: adds; 2: the last tile */
   ARG_AHEAD,
   ARG_AHEAD_STRIDE,
+  ARG_RESULT, /* from here on where there are |result_lines| */
+  ARG_RESULT_STRIDE,
   ARG_COUNT
 };
 
@@ -28,11 +30,16 @@ typedef struct MicroEmitter {
   int sum_count;
 } MicroEmitter;
 
-static LLVMTypeRef micro_type(const VecBuilder *vec) {
+static unsigned argument_count(const ContractionBlocking *blocking) {
+  return blocking->result_lines > 0 ? ARG_COUNT : ARG_RESULT;
+}
+
+static LLVMTypeRef micro_type(const VecBuilder *vec, const ContractionBlocking *blocking) {
   LLVMTypeRef pointer = LLVMPointerTypeInContext(vec->context, 0), index = LLVMInt64TypeInContext(vec->context);
-  LLVMTypeRef parameters[ARG_COUNT] = {
-      pointer, pointer, pointer, index, index, index, LLVMInt8TypeInContext(vec->context), pointer, index};
-  return LLVMFunctionType(LLVMVoidTypeInContext(vec->context), parameters, ARG_COUNT, false);
+  LLVMTypeRef byte = LLVMInt8TypeInContext(vec->context);
+  LLVMTypeRef parameters[ARG_COUNT] = {pointer, pointer, pointer, index,   index, index,
+                                       byte,    pointer, index,   pointer, index};
+  return LLVMFunctionType(LLVMVoidTypeInContext(vec->context), parameters, argument_count(blocking), false);
 }
 
 int contraction_lines_ahead(const ContractionBlocking *blocking) {
@@ -49,14 +56,15 @@ bool contraction_continues(const ContractionBlocking *blocking) {
 
 static void micro_name(const ContractionBlocking *blocking, char *out, size_t size) {
   static const char *const groups[] = {[2] = ".pairs", [4] = ".quads"};
-  char strips[48] = "", rest[16] = "", step[24] = "";
+  char strips[48] = "", rest[16] = "", step[24] = "", results[24] = "";
   if (blocking->rest_rows > 0) snprintf(rest, sizeof rest, ".last%d", blocking->rest_rows);
   if (blocking->lhs_step > 1) snprintf(step, sizeof step, ".by%lld", (long long)blocking->lhs_step);
+  if (blocking->result_lines > 0) snprintf(results, sizeof results, ".results%d", blocking->result_lines);
   int64_t gap = contraction_strip_gap(blocking);
   if (gap > 0) snprintf(strips, sizeof strips, ".strips%lld+%lld", (long long)blocking->strip_run, (long long)gap);
-  snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d.%d%s%s%s%s%s%s%s%s", type_text(blocking->type),
+  snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d.%d%s%s%s%s%s%s%s%s%s", type_text(blocking->type),
            type_text(blocking->rhs_type), blocking->tile_rows, blocking->panel_vectors, blocking->lanes,
-           (int)blocking->row_stride, contraction_lines_ahead(blocking), step, strips, rest,
+           (int)blocking->row_stride, contraction_lines_ahead(blocking), step, results, strips, rest,
            contraction_continues(blocking) ? ".on" : "",
            blocking->common_guard_count > 0 || blocking->cut ? ".perhaps" : "",
            blocking->sums_in_result ? ".apart" : "", blocking->group > 1 ? groups[blocking->group] : "",
@@ -223,11 +231,11 @@ static void emit_body(const MicroEmitter *micro) {
 }
 
 static LLVMValueRef micro_function(const VecBuilder *vec, const ContractionBlocking *blocking) {
-  char name[144];
+  char name[176];
   micro_name(blocking, name, sizeof name);
   LLVMValueRef function = LLVMGetNamedFunction(vec->module, name);
   if (function != NULL) return function;
-  function = ir_function_add(vec->module, name, micro_type(vec), LLVMInternalLinkage);
+  function = ir_function_add(vec->module, name, micro_type(vec, blocking), LLVMInternalLinkage);
   ir_function_mark(function, "noinline");
   LLVMBasicBlockRef position = LLVMGetInsertBlock(vec->builder);
   MicroEmitter micro = {.vec = vec,
@@ -265,5 +273,8 @@ void contraction_micro_call(const VecBuilder *vec, const ContractionBlocking *bl
                                        [ARG_TILE_STRIDE] = call->tile_stride};
   arguments[ARG_AHEAD] = call->ahead != NULL ? call->ahead : LLVMGetPoison(LLVMTypeOf(call->lhs));
   arguments[ARG_AHEAD_STRIDE] = block_int(vec, call->ahead_stride);
-  LLVMBuildCall2(vec->builder, micro_type(vec), micro_function(vec, blocking), arguments, ARG_COUNT, "");
+  arguments[ARG_RESULT] = call->result;
+  arguments[ARG_RESULT_STRIDE] = call->result_stride;
+  LLVMBuildCall2(vec->builder, micro_type(vec, blocking), micro_function(vec, blocking), arguments,
+                 argument_count(blocking), "");
 }

@@ -1,0 +1,77 @@
+/* What the epilogue of a tile reads beside its sums, or else where they will go, asked for while the tile is
+ * multiplied.
+ *
+ * Results that the second-level cache does not hold make the epilogue wait for memory: it moves a few lines of each
+ * row, which are too far apart for the hardware to guess.  The micro-kernel asks for those of one row at each of its
+ * first steps.  Often the result takes the memory of what is read, so that one of the two is enough. */
+#include <string.h>
+
+#include "base/checked_math.h"
+#include "codegen/blocks/contraction_internal.h"
+
+#define KEPT_BYTES (400 << 10) /* of arrays that stay in the second-level cache from one kernel to the next */
+#define MOST_BLOCKS 8          /* of the depth: the steps of all of them take longer, and one gains */
+
+/* Bytes from row to row where |address|, of elements of |type|, walks all rows as one and columns one by one; else 0.
+ */
+static int64_t row_bytes(const Kernel *kernel, const ContractionBlocking *blocking, IndexExpr address,
+                         PrimitiveType type) {
+  const DimList *rows = &blocking->rows, *columns = &blocking->columns;
+  int64_t column, row;
+  if (!kernel_plain_stride(kernel, address, columns->dims[columns->count - 1], &column) || column != 1) return 0;
+  for (int i = 0; i + 1 < rows->count; i++)
+    if (!contraction_address_merges(kernel, address, rows->dims[i], rows->dims[i + 1])) return 0;
+  if (!kernel_plain_stride(kernel, address, rows->dims[rows->count - 1], &row)) return 0;
+  return max_i64(row, 0) * type_storage_bytes(type);
+}
+
+/* A load of the epilogue whose rows lie as those of the result; -1: none. */
+static int32_t load_beside(const Kernel *kernel, const ContractionBlocking *blocking, int64_t result_bytes) {
+  int row = blocking->rows.dims[blocking->rows.count - 1];
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    if (!blocking->epilogue_set.has[v] || value->kind != KERNEL_LOAD || value->predicate >= 0) continue;
+    if ((value->dims >> row & 1) == 0) continue;
+    if (row_bytes(kernel, blocking, value->address, value->type) == result_bytes) return v;
+  }
+  return -1;
+}
+
+void contraction_choose_results_ahead(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking) {
+  const KernelStage *stage = &kernel->stages[1];
+  const KernelStore *store = &stage->stores[0];
+  blocking->result_lines = 0;
+  if (stage->store_count != 1 || blocking->rows.count == 0 || blocking->tile_count == 1) return;
+  if (!contraction_has_assembly(target, blocking, blocking->tile_rows, blocking->panel_vectors)) return;
+  /* steps with shorter registers take too little time themselves */
+  if (blocking->vector_lanes * type_storage_bytes(blocking->type) < LINE_BYTES) return;
+  if (blocking->block_count > MOST_BLOCKS) return;
+  if (contraction_strip_gap(blocking) > 0 && contraction_lines_ahead(blocking) > 0) return;
+  if (blocking->block_depth / blocking->group < blocking->tile_rows) return;
+  PrimitiveType type = kernel->buffers[store->buffer].type;
+  blocking->result_stride = row_bytes(kernel, blocking, store->address, type);
+  if (blocking->result_stride == 0) return;
+  blocking->beside = load_beside(kernel, blocking, blocking->result_stride);
+  if ((double)blocking->rows.size * (double)blocking->columns.size * type_storage_bytes(type) <= KEPT_BYTES) return;
+  blocking->result_lines = (int)ceil_div(blocking->panel_width * type_storage_bytes(type), LINE_BYTES);
+}
+
+void contraction_ask_for_results(ContractionEmitter *emitter, LLVMValueRef row, LLVMValueRef column, LLVMValueRef asks,
+                                 MicroCall *call) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  if (blocking->result_lines == 0) return;
+  KernelPoint *point = &emitter->point;
+  int64_t height = point->known.count;
+  LLVMValueRef dims[KERNEL_MAX_DIMS];
+  memcpy(dims, point->dims, sizeof dims);
+  call->result = contraction_result_address(emitter, row, column);
+  call->result_stride = block_int(vec, blocking->result_stride);
+  point->vector_dim = blocking->columns.dims[blocking->columns.count - 1];
+  if (blocking->beside >= 0) call->result = point_load_pointer(point, blocking->beside);
+  point_forget(point, height);
+  memcpy(point->dims, dims, sizeof dims);
+  if (asks == NULL) return;
+  call->result = LLVMBuildSelect(vec->builder, asks, call->result, call->rhs, "");
+  call->result_stride = LLVMBuildSelect(vec->builder, asks, call->result_stride, block_int(vec, 0), "");
+}
