@@ -1,6 +1,7 @@
 #include "passes/memory/rematerialise.h"
 
 #include "base/checked_math.h"
+#include "passes/memory/ties.h"
 
 enum { MOST_CLONES = 64, SMALL_SHARE = 16 };
 
@@ -34,9 +35,10 @@ static bool can_repeat(const Remat *remat, const HloInstruction *instruction) {
   if (hlo_instruction_has_side_effect(instruction)) return false;
   if (info->flow != OP_FLOW_MAKES && info->flow != OP_FLOW_VIEW && info->flow != OP_FLOW_COPY) return false;
   if (hlo_instruction_attr(instruction, HLO_ATTR_CONTROL_PREDECESSORS) != NULL) return false;
-  bool is_fold = info->cost >= OP_COST_STRIDES && info->access != ACCESS_AFFINE;
   if (info->cost == OP_COST_NONE || instruction->opcode == HLO_SORT) return false;
-  return !is_fold || remat->asked->is_deep || instruction->opcode == HLO_REDUCE;
+  if (!hlo_is_fold(instruction)) return true;
+  bool is_wanted = remat->asked->is_deep || instruction->opcode == HLO_REDUCE;
+  return is_wanted && !hlo_fold_has_ties(instruction, remat->arena);
 }
 
 /* It is there when it is needed, or costs little to be. */

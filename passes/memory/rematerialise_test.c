@@ -116,6 +116,17 @@ static void rematerialise_clones_what_is_read_late(void **state) {
       {" d = f32[64,64] dot(p, p), lhs_contracting_dims={}, rhs_contracting_dims={}\n n = f32[64,64] negate(d)\n"
        " s = f32[64,64] sine(n)\n ROOT r = f32[64,64] add(s, d)",
        "d", "s", true, 1},
+      /* nor if it is compared with its own maximum: that could be another number */
+      {" d = f32[64,64] dot(p, p), lhs_contracting_dims={}, rhs_contracting_dims={}\n n = f32[64,64] negate(d)\n"
+       " s = f32[64,64] sine(n)\n z = f32[] constant(0)\n m = f32[] reduce(d, z), dimensions={0,1}, to_apply=add\n"
+       " w = f32[64,64] broadcast(m), dimensions={}\n c = pred[64,64] compare(d, w), direction=GE\n"
+       " ROOT r = f32[64,64] select(c, s, d)",
+       "d", "s", true, 0},
+      {" d = f32[64,64] dot(p, p), lhs_contracting_dims={}, rhs_contracting_dims={}\n n = f32[64,64] negate(d)\n"
+       " s = f32[64,64] sine(n)\n z = f32[] constant(0)\n w = f32[64,64] broadcast(z), dimensions={}\n"
+       " c = pred[64,64] compare(d, w), direction=GE\n e = pred[64,64] compare(d, d), direction=NE\n"
+       " a = pred[64,64] or(c, e)\n ROOT r = f32[64,64] select(a, s, d)",
+       "d", "s", true, 1},
       /* a broadcast of a sum that is kept: the sum is small beside it */
       {" z = f32[] constant(0)\n q = f32[] reduce(p, z), dimensions={0}, to_apply=add\n"
        " w = f32[64] broadcast(q), dimensions={}\n n = f32[64] add(w, p)\n s = f32[64] sine(n)\n"

@@ -4,6 +4,7 @@
 #include "base/checked_math.h"
 #include "hlo/ir/hlo_module.h"
 #include "passes/memory/split_loop.h"
+#include "passes/memory/ties.h"
 
 /* What is folded is that much smaller than what it is made of; windows add at most that part of a whole to a part of
  * it; a group grows to so many members; units become larger for a small value's sake only if so many of them are left.
@@ -387,8 +388,10 @@ static bool stands(const Group *group, const HloInstruction *instruction) {
 
 /* What |member| makes may be made once more. */
 static bool can_be_made_again(const Group *group, const HloSplitMember *member) {
-  return group->search->scope == HLO_SPLIT_AGAIN && !is_folded(member) && shape_is_array(member->instruction->shape) &&
-         member->instruction->opcode != HLO_GET_TUPLE_ELEMENT && !hlo_instruction_has_side_effect(member->instruction);
+  const HloInstruction *instruction = member->instruction;
+  return group->search->scope == HLO_SPLIT_AGAIN && !is_folded(member) && shape_is_array(instruction->shape) &&
+         instruction->opcode != HLO_GET_TUPLE_ELEMENT && !hlo_instruction_has_side_effect(instruction) &&
+         !hlo_fold_has_ties(instruction, group->search->arena);
 }
 
 /* Members that |seed| needs by way of what is no member leave the group: what they make is there before it.  Or each

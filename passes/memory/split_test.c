@@ -437,6 +437,28 @@ static void what_a_sum_is_made_of_is_made_again(void **state) {
   assert_true(candidates_that_leave(&test, HLO_SPLIT_AGAIN, "powers") > 0);
 }
 
+/* The greatest of a row would be no longer, if its last bit were another one the second time. */
+static void what_is_compared_with_itself_is_not_made_again(void **state) {
+  (void)state;
+  static const char *const thresholds[] = {"m", "n"}; /* of the rows, of something else */
+  for (int i = 0; i < 2; i++) {
+    Case test = {.large = {"scores", "parts"}};
+    Arena *arena = arena_create();
+    test.instructions = arena_printf(
+        arena,
+        "p = f32[12,4] parameter(0)\n w = f32[4,10] parameter(1)\n n = f32[10] parameter(2)\n zero = f32[] "
+        "constant(0)\n"
+        "scores = f32[12,10] dot(p, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+        "m = f32[10] reduce(scores, zero), dimensions={0}, to_apply=max\n"
+        "b = f32[12,10] broadcast(%s), dimensions={1}\n k = f32[12,10] broadcast(m), dimensions={1}\n"
+        "is_most = pred[12,10] compare(scores, b), direction=GE\n parts = f32[12,10] select(is_most, scores, k)\n"
+        "ROOT r = f32[12] reduce(parts, zero), dimensions={1}, to_apply=add",
+        thresholds[i]);
+    assert_int_equal(candidates_that_leave(&test, HLO_SPLIT_AGAIN, "scores") > 0, i == 1);
+    arena_destroy(arena);
+  }
+}
+
 /* There is no array of zeros then, and no addition after the loop. */
 static void a_sum_of_parts_begins_with_the_residual(void **state) {
   (void)state;
@@ -479,6 +501,7 @@ int main(void) {
       cmocka_unit_test(splits_compute_the_same),
       cmocka_unit_test(splits_that_make_values_again_compute_the_same),
       cmocka_unit_test(what_a_sum_is_made_of_is_made_again),
+      cmocka_unit_test(what_is_compared_with_itself_is_not_made_again),
       cmocka_unit_test(a_sum_of_parts_begins_with_the_residual),
       cmocka_unit_test(splits_are_not_found_where_places_depend_on_one_another),
   };
