@@ -17,7 +17,7 @@
 /* --- what the parts are --- */
 
 /* About how long LLVM takes for a Kernel, in milliseconds of a processor of 2020. */
-enum { BLOCKS_COST = 9, PASS_COST = 4, LOOPS_COST = 1, VALUES_PER_COST = 12, FULL_PART = 12 };
+enum { BLOCKS_COST = 6, PASS_COST = 4, LOOPS_COST = 1, VALUES_PER_COST = 12, FULL_PART = 12 };
 
 /* The first part of a kind of processor has its control function. */
 typedef struct CodePart {

@@ -506,14 +506,8 @@ StringView nest_write(NestFunction *nest) {
 
 /* --- functions --- */
 
-static bool has_attribute(LLVMValueRef function, const char *name) {
-  unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-  return LLVMGetEnumAttributeAtIndex(function, LLVMAttributeFunctionIndex, kind) != NULL;
-}
-
 static bool is_candidate(LLVMValueRef function) {
-  if (LLVMIsDeclaration(function) || !ir_function_is_short(function) || has_attribute(function, "optnone"))
-    return false;
+  if (LLVMIsDeclaration(function) || !ir_function_is_short(function)) return false;
   bool is_private =
       LLVMGetLinkage(function) == LLVMInternalLinkage || LLVMGetVisibility(function) == LLVMHiddenVisibility;
   LLVMTypeRef result = LLVMGetReturnType(LLVMGlobalGetValueType(function));
