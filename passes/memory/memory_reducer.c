@@ -8,7 +8,8 @@ enum {
   TRIED_WITHOUT_GAIN = 4,    /* times as many if none of them buys anything */
   STEPS_AT_EFFORT_0 = 32000, /* instructions that are planned; twice as many with each effort */
   SCRATCH_STEP = 2,
-  SMALLEST_SCRATCH = 1024 /* bytes; below it a limit asks for none */
+  SMALLEST_SCRATCH = 1024, /* bytes; below it a limit asks for none */
+  SLIGHT_PART = 1024
 };
 
 /* A limit of scratch that is a step lower takes so much of the time more (docs/buffer-map.md has what was measured). */
@@ -72,10 +73,14 @@ static bool fits(const Reducer *reducer, const MemoryTrial *trial) {
 }
 
 /* By what must be there: how well it is placed depends on much that has nothing to do with the step. */
-static bool is_better(const MemoryTrial *after, const MemoryTrial *before) {
+static bool is_better(const Reducer *reducer, const MemoryTrial *after, const MemoryTrial *before) {
   if (after->status != STATUS_OK) return false;
-  if (after->bound_bytes != before->bound_bytes) return after->bound_bytes < before->bound_bytes;
-  return after->over < before->over * 0.999;
+  if (after->bound_bytes < before->bound_bytes) return true;
+  if (after->bound_bytes == before->bound_bytes) return after->over < before->over * 0.999;
+  /* What is above a limit at several places falls below it at one of them first, and code for parts may need a little
+   * more scratch. */
+  bool is_slight = after->bound_bytes <= before->bound_bytes + before->bound_bytes / SLIGHT_PART;
+  return reducer->limit > 0 && is_slight && after->over < before->over * 0.75;
 }
 
 /* Bytes that are wanted, for seconds: those below the goal do not count. */
@@ -109,7 +114,7 @@ static void reorder(Reducer *reducer, MemoryTrial *now) {
   if (reducer->tuning.schedule_effort > 0) return;
   reducer->tuning.schedule_effort = reducer->effort;
   plan_module(reducer, &after);
-  if (!is_better(&after, now)) {
+  if (!is_better(reducer, &after, now)) {
     reducer->tuning.schedule_effort = 0;
     return;
   }
@@ -131,7 +136,8 @@ static bool choose_again(Reducer *reducer, const MemoryCandidateArray *candidate
   for (int64_t i = 0; i < candidates->count && reducer->last_likeness != 0; i++) {
     if (candidates->data[i].likeness != reducer->last_likeness) continue;
     *out = (Choice){.index = i, .is_again = true};
-    if (!plan_candidate(reducer, &candidates->data[i], now, &out->after) || !is_better(&out->after, now)) return false;
+    if (!plan_candidate(reducer, &candidates->data[i], now, &out->after) || !is_better(reducer, &out->after, now))
+      return false;
     out->worth = worth(reducer, &out->after, now);
     return out->worth >= reducer->last_worth * WORTH_AGAIN;
   }
@@ -145,7 +151,7 @@ static void choose_fewer_parts(Reducer *reducer, MemoryCandidateArray *candidate
   if (reducer->is_eager || fewer.kind != MEMORY_STEP_SPLIT) return;
   for (fewer.parts /= 2; fewer.parts >= 2 && reducer->steps > 0; fewer.parts /= 2) {
     MemoryTrial after;
-    if (!plan_candidate(reducer, &fewer, now, &after) || !is_better(&after, now)) return;
+    if (!plan_candidate(reducer, &fewer, now, &after) || !is_better(reducer, &after, now)) return;
     double its_worth = worth(reducer, &after, now);
     if (its_worth < best->worth * CHEAPER_BY) return;
     array_push(candidates, reducer->arena, fewer);
@@ -165,7 +171,7 @@ static Choice choose(Reducer *reducer, MemoryCandidateArray *candidates, const M
     if (!plan_candidate(reducer, &candidates->data[i], now, &after)) continue;
     tried++;
     double its_worth = worth(reducer, &after, now);
-    if (!is_better(&after, now) || (best.index >= 0 && its_worth <= best.worth)) continue;
+    if (!is_better(reducer, &after, now) || (best.index >= 0 && its_worth <= best.worth)) continue;
     best = (Choice){.index = i, .worth = its_worth, .after = after};
   }
   if (best.index >= 0) choose_fewer_parts(reducer, candidates, now, &best);
@@ -198,7 +204,7 @@ static bool take_scratch_step(Reducer *reducer, const MemoryTrial *now, double l
     reducer->tuning.scratch_limit = limit;
     reducer->tuning.scratch_total = reducer->goal;
     plan_module(reducer, &after);
-    if (!is_better(&after, now)) continue;
+    if (!is_better(reducer, &after, now)) continue;
     after.work.seconds += now->work.seconds * slower;
     if (worth(reducer, &after, now) <= least_worth) break;
     StringView what = sv_printf(reducer->module->arena, "at most %lld bytes for a kernel", (long long)limit);
@@ -209,22 +215,37 @@ static bool take_scratch_step(Reducer *reducer, const MemoryTrial *now, double l
   return false;
 }
 
-/* One round from the plan |now|; false when nothing helps. */
-static bool take_step(Reducer *reducer, const MemoryTrial *now) {
-  MemoryCandidateArray candidates =
-      memory_candidates_find(reducer->module, now, now->total_bytes - reducer->goal, reducer->scope, reducer->arena);
-  Choice choice = choose(reducer, &candidates, now);
-  reducer->last_likeness = 0;
-  if (!choice.is_again && take_scratch_step(reducer, now, choice.worth)) return true;
-  if (choice.index < 0) return false;
-  const MemoryCandidate *candidate = &candidates.data[choice.index];
+static MemoryCandidateArray find_candidates(Reducer *reducer, const MemoryTrial *now) {
+  int64_t wanted = now->total_bytes - reducer->goal;
+  return memory_candidates_find(reducer->module, now, wanted, reducer->scope, reducer->arena);
+}
+
+static void apply(Reducer *reducer, const MemoryCandidate *candidate, const MemoryTrial *now, const Choice *choice) {
   reducer->last_likeness = candidate->likeness;
-  reducer->last_worth = choice.worth;
+  reducer->last_worth = choice->worth;
   MemoryCopy self = memory_copy_of_itself(reducer->module, reducer->arena);
   StringView what = memory_candidate_text(candidate, &self, reducer->module->arena);
   if (!memory_candidate_apply(candidate, now, &self, reducer->arena))
     XLAC_BUG("a step that was possible in a copy is not in the module");
-  note_step(reducer, candidate->kind, what, &choice.after, now);
+  note_step(reducer, candidate->kind, what, &choice->after, now);
+}
+
+/* One round from the plan |now|; false when nothing helps: neither at the first position where most is alive nor at the
+ * last. */
+static bool take_step(Reducer *reducer, const MemoryTrial *now) {
+  MemoryTrial at = *now;
+  MemoryCandidateArray candidates = find_candidates(reducer, &at);
+  Choice choice = choose(reducer, &candidates, &at);
+  reducer->last_likeness = 0;
+  if (!choice.is_again && take_scratch_step(reducer, now, choice.worth)) return true;
+  if (choice.index < 0 && at.last_peak != at.peak) {
+    at.peak = at.last_peak;
+    at.values = at.last_values;
+    candidates = find_candidates(reducer, &at);
+    choice = choose(reducer, &candidates, &at);
+  }
+  if (choice.index < 0) return false;
+  apply(reducer, &candidates.data[choice.index], &at, &choice);
   return true;
 }
 

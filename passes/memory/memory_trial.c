@@ -137,11 +137,11 @@ static int compare_peak_values(const void *left, const void *right) {
   return (a->origin->id > b->origin->id) - (a->origin->id < b->origin->id);
 }
 
-static void add_peak_value(MemoryTrial *trial, HloInstruction *const *originals, int64_t id, PeakValue value,
-                           Arena *arena) {
+static void add_peak_value(PeakValueArray *values, const MemoryTrial *trial, HloInstruction *const *originals,
+                           int64_t id, PeakValue value, Arena *arena) {
   if (id < 0 || id >= trial->times.count || originals[id] == NULL) return;
   value.origin = originals[id];
-  array_push(&trial->values, arena, value);
+  array_push(values, arena, value);
 }
 
 static bool is_read_at(const BufferAssignment *assignment, const HloValue *value, int64_t position) {
@@ -151,23 +151,24 @@ static bool is_read_at(const BufferAssignment *assignment, const HloValue *value
   return false;
 }
 
-static void find_peak_values(MemoryTrial *trial, const BufferAssignment *assignment, HloInstruction *const *originals,
-                             Arena *arena) {
+static PeakValueArray find_peak_values(const MemoryTrial *trial, const BufferAssignment *assignment, int64_t peak,
+                                       HloInstruction *const *originals, Arena *arena) {
+  PeakValueArray values = {0};
   for (int32_t v = 0; v < assignment->value_count; v++) {
     const HloValue *value = &assignment->values[v];
     const HloBuffer *buffer = &assignment->buffers[value->buffer];
     if (value->size == 0 || (!is_temporary(assignment, buffer) && !is_guest(assignment, buffer))) continue;
-    if (!hlo_value_is_live_at(value, trial->peak)) continue;
+    if (!hlo_value_is_live_at(value, peak)) continue;
     const HloInstruction *maker = value->definition.instruction;
-    PeakValue entry = {.bytes = value->size, .is_read_there = is_read_at(assignment, value, trial->peak)};
-    add_peak_value(trial, originals, origin_of_leaf(maker, value->definition.node), entry, arena);
+    PeakValue entry = {.bytes = value->size, .is_read_there = is_read_at(assignment, value, peak)};
+    add_peak_value(&values, trial, originals, origin_of_leaf(maker, value->definition.node), entry, arena);
   }
-  const HloInstruction *at = assignment->schedule[trial->peak];
+  const HloInstruction *at = assignment->schedule[peak];
   const BufferScratch *scratch = buffer_assignment_scratch(assignment, at);
   PeakValue entry = {.bytes = scratch != NULL ? scratch->size : 0, .is_scratch = true};
-  add_peak_value(trial, originals, origin_of_leaf(at, 0), entry, arena);
-  if (trial->values.count > 0)
-    qsort(trial->values.data, (size_t)trial->values.count, sizeof(PeakValue), compare_peak_values);
+  add_peak_value(&values, trial, originals, origin_of_leaf(at, 0), entry, arena);
+  if (values.count > 0) qsort(values.data, (size_t)values.count, sizeof(PeakValue), compare_peak_values);
+  return values;
 }
 
 /* --- the trial --- */
@@ -187,6 +188,7 @@ static void measure(MemoryTrial *trial, const BufferAssignment *assignment, int6
     double over = (double)max_i64(live[p] - max_i64(goal - outside, 0), 0);
     trial->over += over * over * over;
     if (live[p] > most) trial->peak = p;
+    if (live[p] >= most) trial->last_peak = p;
     most = max_i64(most, live[p]);
   }
 }
@@ -212,7 +214,9 @@ void memory_trial_run(const HloPassContext *context, const HloModule *original, 
     out_trial->work = module_work(copy->module, &NOMINAL_CORE);
     if (detail && assignment->schedule_length > 0) {
       find_times(out_trial, assignment, original->next_instruction_id, arena);
-      find_peak_values(out_trial, assignment, instructions_by_id(original, scratch), arena);
+      HloInstruction *const *originals = instructions_by_id(original, scratch);
+      out_trial->values = find_peak_values(out_trial, assignment, out_trial->peak, originals, arena);
+      out_trial->last_values = find_peak_values(out_trial, assignment, out_trial->last_peak, originals, arena);
     }
   }
   arena_destroy(scratch);

@@ -23,6 +23,8 @@ typedef struct PeakValue {
   bool is_read_there; /* by what runs at the peak */
 } PeakValue;
 
+typedef ARRAY(PeakValue) PeakValueArray;
+
 typedef struct MemoryTrial {
   Status status;                        /* other than STATUS_OK: nothing of what follows is known */
   int64_t total_bytes;                  /* arguments, results, temporaries and scratch */
@@ -30,9 +32,9 @@ typedef struct MemoryTrial {
   double over; /* what is alive above the goal, cubed and summed over the schedule: the higher a place, the more it
                   counts */
   ModuleWork work;
-  int64_t peak;
+  int64_t peak, last_peak; /* the first and the last position where most is alive */
   PlannedTimes times;
-  ARRAY(PeakValue) values; /* temporaries alive at the peak, the largest first */
+  PeakValueArray values, last_values; /* temporaries alive at either, the largest first */
 } MemoryTrial;
 
 /* A copy of |module| on which something is tried. */
