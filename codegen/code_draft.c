@@ -18,8 +18,10 @@ Status code_draft_make_kernels(CodeDraft *draft, const HloModule *module, DiagSi
   if (draft->kernels != NULL) return STATUS_OK;
   KernelTable *kernels;
   const MachineDescription *machine = draft->target.machine;
+  bool is_oncore = machine_has_buffer(machine);
   KernelTarget target = {machine_has_scalar_floats(machine), machine_row_bytes(machine),
-                         machine_has_slow_doubles(machine), machine_has_buffer(machine), !machine_has_buffer(machine)};
+                         machine_has_slow_doubles(machine),  .joins_parts = is_oncore,
+                         .moves_pairs = !is_oncore,          .keeps_axes = is_oncore};
   RETURN_IF_ERROR(module_kernels_build(draft->arena, module, &target, diag, &kernels));
   if (!machine_has_buffer(machine)) RETURN_IF_ERROR(kernel_table_share(kernels, has_function, diag));
   draft->kernels = kernels;

@@ -180,6 +180,63 @@ static bool may_merge(const Finisher *finisher, int dim) {
   return true;
 }
 
+/* --- what stages keep for one another --- */
+
+/* A step of a buffer's elements at which two dims of some stage meet and cannot be merged. */
+typedef struct KeptStep {
+  int32_t buffer;
+  int64_t step;
+} KeptStep;
+
+typedef struct KeptSteps {
+  const Finisher *finisher;
+  bool *merges; /* by dim: with the next one */
+  bool has_changed;
+  ARRAY(KeptStep) steps;
+} KeptSteps;
+
+/* Where |dim| and the next one meet in a SCRATCH buffer at |address|: notes the step if they stay apart, or keeps them
+ * apart where another stage notes it. */
+static void meet_at(KeptSteps *kept, int32_t buffer, IndexExpr address, int dim) {
+  const KernelDraft *from = kept->finisher->from;
+  int64_t step = index_dim_coefficient(&from->space, address, dim);
+  if (from->buffers.data[buffer].role != KERNEL_SCRATCH || step <= 0) return;
+  bool is_noted = false;
+  for (int64_t i = 0; i < kept->steps.count; i++)
+    is_noted = is_noted || (kept->steps.data[i].buffer == buffer && kept->steps.data[i].step == step);
+  if (!kept->merges[dim] && !is_noted) array_push(&kept->steps, from->arena, ((KeptStep){buffer, step}));
+  if (!kept->merges[dim] || !is_noted) return;
+  kept->merges[dim] = false;
+  kept->has_changed = true;
+}
+
+static void meet_everywhere(KeptSteps *kept, int dim) {
+  const Finisher *finisher = kept->finisher;
+  const KernelDraft *from = finisher->from;
+  for (int64_t v = 0; v < from->values.count; v++) {
+    const KernelValue *value = &from->values.data[v];
+    if (finisher->alive[v] && value->kind == KERNEL_LOAD) meet_at(kept, value->buffer, value->address, dim);
+  }
+  for (int64_t s = 0; s < from->stages.count; s++) {
+    const KernelDraftStage *stage = &from->stages.data[s];
+    for (int64_t i = 0; i < stage->stores.count; i++)
+      meet_at(kept, stage->stores.data[i].buffer, stage->stores.data[i].address, dim);
+  }
+}
+
+/* Dims of a stage that lie in what it keeps as dims of another stage do which cannot be merged are not merged either.
+ */
+static void keep_axes(const Finisher *finisher, bool *merges) {
+  KeptSteps kept = {.finisher = finisher, .merges = merges, .has_changed = true};
+  const KernelDim *dims = finisher->from->dims.data;
+  while (kept.has_changed) {
+    kept.has_changed = false;
+    for (int round = 0; round < 2; round++)
+      for (int d = 0; d + 1 < finisher->from->dims.count; d++)
+        if (dims[d].stage == dims[d + 1].stage) meet_everywhere(&kept, d);
+  }
+}
+
 /* The place of stage |number| in the order of execution. */
 static int stage_place(const Lowering *lowering, int number) {
   for (int i = 0; i < lowering->stage_order.count; i++) {
@@ -193,13 +250,15 @@ static int stage_place(const Lowering *lowering, int number) {
 static void merge_dims(Finisher *finisher) {
   const KernelDraft *from = finisher->from;
   int64_t extent = 1;
+  bool *merges = ARENA_NEW_ARRAY(from->arena, bool, from->dims.count + 1);
+  for (int d = 0; d + 1 < from->dims.count; d++) merges[d] = may_merge(finisher, d);
+  if (finisher->lowering->target.keeps_axes) keep_axes(finisher, merges);
   finisher->dim_index = ARENA_NEW_ARRAY(from->arena, IndexExpr, from->dims.count);
   for (int d = 0; d < from->dims.count; d++) {
     const KernelDim *dim = &from->dims.data[d];
-    bool merges = d + 1 < from->dims.count && may_merge(finisher, d);
     extent *= dim->extent;
     finisher->dim_index[d] = index_constant(0);
-    if (merges) continue;
+    if (merges[d]) continue;
     int stage = stage_place(finisher->lowering, dim->stage);
     finisher->dim_index[d] = kernel_draft_add_dim(&finisher->to, extent, dim->kind, stage);
     extent = 1;

@@ -131,7 +131,10 @@ IndexExpr tile_access_address(TileBuilder *builder, int32_t access, IndexExpr ad
     IndexExpr first = tile_address(builder, ref, of->axes, of->axis_count);
     return index_add_constant(&builder->draft.space, first, tile_part_of(address, of->parts));
   }
-  int32_t axes[KERNEL_MAX_DIMS], count = tile_scratch_axes(builder->plan->kernel, address, axes);
+  const Kernel *kernel = builder->plan->kernel;
+  int32_t axes[KERNEL_MAX_DIMS], count = tile_scratch_axes(kernel, address, axes);
+  XLAC_CHECK(count == of->axis_count); /* KernelTarget.keeps_axes */
+  for (int32_t i = 0; i < count; i++) XLAC_CHECK(kernel->dims[axes[i]].extent == kernel->dims[of->axes[i]].extent);
   return tile_address(builder, ref, axes, count);
 }
 
