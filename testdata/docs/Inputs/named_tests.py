@@ -1,4 +1,4 @@
-"""Whether the tests that a page's tables name exist: PAGE ROOT.  'NAME.hlo' is a text test, anything else a function that a test's table runs."""
+"""Whether the tests that a page's tables name exist: PAGE ROOT.  'NAME.hlo' and 'NAME.test' are text tests, anything else a function that a test's table runs."""
 
 import pathlib
 import re
@@ -11,7 +11,7 @@ def main():
     named = {name for row in rows for name in re.findall(r"`([^`]+)`", row.split("|")[2])}
     units = "".join(path.read_text() for folder in ("hlo/analysis", "passes", "base/packing", "compiler")
                     for path in sorted((root / folder).rglob("*_test.c")))
-    texts = {path.name for path in (root / "testdata").rglob("*.hlo")}
+    texts = {path.name for path in (root / "testdata").rglob("*") if path.suffix in (".hlo", ".test")}
     missing = [name for name in sorted(named) if name not in texts and
                not (re.search(rf"^static void {re.escape(name)}\(", units, re.M) and len(re.findall(rf"\b{re.escape(name)}\b", units)) > 1)]
     for name in missing:
