@@ -8,22 +8,39 @@
 /* Rows that come near one another again after so many, or after a power of two. */
 #define MOST_TURNS 16
 
-/* Bytes of |rows| where addresses |span| apart are one: of those between two of its sets that the rows come to. */
-static int64_t bytes_in_span(int64_t span, int64_t rows, int64_t stride, int64_t width) {
-  int64_t least = span;
-  for (int64_t turn = 1; turn <= span / LINE_BYTES; turn += turn < MOST_TURNS ? 1 : turn) {
-    int64_t ahead = turn * stride % span, apart = min_i64(ahead, span - ahead);
-    int64_t near = ceil_div(rows, turn) - 1; /* rows that follow one of the first |turn|, each so far from the last */
-    least = min_i64(least, min_i64(turn, rows) * (near * min_i64(apart, width) + width));
-    if (apart == 0) break;
+RowsInCache contraction_rows_in_cache(int64_t sets, int64_t rows, int64_t stride) {
+  RowsInCache in_cache = {.span = sets * LINE_BYTES, .rows = rows, .stride = stride};
+  for (int64_t turn = 1; turn <= sets; turn += turn < MOST_TURNS ? 1 : turn) {
+    int64_t ahead = turn * stride % in_cache.span;
+    /* rows that follow one of the first |turn|, each so far from the last */
+    RowTurn made = {turn, ceil_div(rows, turn) - 1, min_i64(ahead, in_cache.span - ahead)};
+    XLAC_CHECK(in_cache.turn_count < ROW_TURNS);
+    in_cache.turns[in_cache.turn_count++] = made;
+    if (made.apart == 0) break;
+  }
+  return in_cache;
+}
+
+/* Bytes where addresses |span| apart are one: of those between two of its sets that the rows come to. */
+static int64_t bytes_in_span(const RowsInCache *in_cache, int64_t width) {
+  int64_t least = in_cache->span;
+  for (int i = 0; i < in_cache->turn_count; i++) {
+    const RowTurn *turn = &in_cache->turns[i];
+    int64_t bytes = turn->following * min_i64(turn->apart, width) + width;
+    least = min_i64(least, min_i64(turn->number, in_cache->rows) * bytes);
   }
   return least;
 }
 
+double contraction_rows_bytes(const RowsInCache *in_cache, int64_t width) {
+  int64_t bytes = (in_cache->rows - 1) * min_i64(in_cache->stride, width) + width;
+  int64_t places = bytes_in_span(in_cache, width);
+  return (double)bytes * (places < bytes ? (double)in_cache->span / (double)places : 1);
+}
+
 double contraction_cache_bytes(int64_t sets, int64_t rows, int64_t stride, int64_t width) {
-  int64_t span = sets * LINE_BYTES, bytes = (rows - 1) * min_i64(stride, width) + width;
-  int64_t places = bytes_in_span(span, rows, stride, width);
-  return (double)bytes * (places < bytes ? (double)span / (double)places : 1);
+  RowsInCache in_cache = contraction_rows_in_cache(sets, rows, stride);
+  return contraction_rows_bytes(&in_cache, width);
 }
 
 bool contraction_rows_meet(int rows, int64_t stride_bytes) {

@@ -186,8 +186,26 @@ bool contraction_choose_skinny(const Kernel *kernel, const VecTarget *target, Co
 /* Elements from row to row of a plain lhs whose rows, contiguous along the depth, lie as they would be packed, only
  * further apart; 0 for others. */
 int64_t contraction_lhs_stride(const Kernel *kernel, const ContractionBlocking *blocking);
-/* How much of a cache of |sets| the bytes of rows take, |width| of each and |stride| apart, both at least 1: rows that
- * come to few sets leave the others alone (contraction_cache.c). */
+/* Where rows come to in a cache: after |number| rows they are |apart| bytes from where they were, and so many follow.
+ */
+typedef struct RowTurn {
+  int64_t number, following, apart;
+} RowTurn;
+
+enum { ROW_TURNS = 32 };
+
+typedef struct RowsInCache {
+  int64_t span, rows, stride; /* addresses |span| apart are in one set */
+  int turn_count;
+  RowTurn turns[ROW_TURNS];
+} RowsInCache;
+
+/* |rows| rows |stride| bytes apart, at least 1, in a cache of |sets|, a power of two up to 2^18. */
+RowsInCache contraction_rows_in_cache(int64_t sets, int64_t rows, int64_t stride);
+/* How much of the cache their bytes take, |width| of each, at least 1: rows that come to few sets leave the others
+ * alone. */
+double contraction_rows_bytes(const RowsInCache *in_cache, int64_t width);
+/* Both in one. */
 double contraction_cache_bytes(int64_t sets, int64_t rows, int64_t stride, int64_t width);
 /* Whether |rows| so far apart push each other out of the first-level cache, so that they are packed. */
 bool contraction_rows_meet(int rows, int64_t stride_bytes);

@@ -293,16 +293,23 @@ static double edge_share(const ContractionBlocking *blocking) {
   return 1 - rows * columns / ((double)blocking->tile_count * (double)blocking->panel_count);
 }
 
+/* What is the same for all numbers of panels, and but for |sums| of tiles. */
+typedef struct PlaceCosts {
+  RowsInCache sums;    /* of a block of tiles, where they lie in the result and are added up block by block */
+  bool rows_meet;      /* of a tile's sums in the result */
+  double edge_share;   /* of the tiles: those that reach beyond the result */
+  double row_in_place; /* of a row of a panel that every tile reads where it is */
+  double across_bytes; /* of the first-level cache, by a lhs across its grain */
+} PlaceCosts;
+
 /* Of a line of sums in the result, loaded and stored, where |kept| bytes of them are between two times. */
-static double result_line_cost(const ContractionBlocking *blocking, double kept) {
+static double result_line_cost(const ContractionBlocking *blocking, const PlaceCosts *place, double kept) {
   int64_t bytes = type_storage_bytes(blocking->type);
   if (kept > SECOND_CACHE_BYTES) return result_line_far;
-  int64_t rows = blocking->tiles_per_block * blocking->tile_rows;
-  double taken = kept > 0 ? contraction_cache_bytes(SECOND_CACHE_SETS, rows, blocking->sum_stride * bytes,
-                                                    blocking->panels_per_chunk * blocking->panel_width * bytes)
-                          : 0;
+  int64_t width = blocking->panels_per_chunk * blocking->panel_width * bytes;
+  double taken = kept > 0 ? contraction_rows_bytes(&place->sums, width) : 0;
   if (taken > SECOND_CACHE_BYTES) return result_line_far;
-  if (contraction_rows_meet(blocking->tile_rows, blocking->sum_stride * bytes)) return result_line_of_set;
+  if (place->rows_meet) return result_line_of_set;
   return taken <= FIRST_CACHE_BYTES ? 0 : result_line_of_second;
 }
 
@@ -324,30 +331,53 @@ static double across_bytes(const ContractionBlocking *blocking) {
   return contraction_cache_bytes(FIRST_CACHE_SETS, blocking->block_depth, blocking->lhs_step * bytes, width);
 }
 
-/* Of an index of the depth of such a lhs for a tile and a panel, besides |others| bytes that are to stay. */
-static double across_cost(const ContractionBlocking *blocking, double others) {
+/* Of an index of the depth of such a lhs for a tile and a panel, which takes |taken| bytes, besides |others| that are
+ * to stay. */
+static double across_cost(const ContractionBlocking *blocking, double taken, double others) {
   int64_t bytes = type_storage_bytes(blocking->type);
   double lines = 1 + (double)(blocking->tile_rows * blocking->row_stride * bytes) / LINE_BYTES, total = 0;
   double pages = (double)(blocking->lhs_step * bytes) / PAGE_BYTES;
-  if (across_bytes(blocking) + others > FIRST_CACHE_BYTES) total += lines * line_across;
+  if (taken + others > FIRST_CACHE_BYTES) total += lines * line_across;
   if (pages * (double)blocking->block_depth > NEAR_PAGES) total += pages * near_page;
   return total;
 }
 
 /* Of a tile's sums, which every block of the depth but the first goes on with. */
-static double sums_moving_cost(const ContractionBlocking *blocking) {
+static double sums_moving_cost(const ContractionBlocking *blocking, const PlaceCosts *place) {
   double vectors = blocking->tile_rows * blocking->panel_vectors, again = (double)blocking->block_count - 1;
   double bytes = vectors * blocking->lanes * type_storage_bytes(blocking->type);
   double kept = again > 0 ? bytes * (double)(blocking->tiles_per_block * blocking->panels_per_chunk) : 0;
   double total = vectors * sum_cost * (2 * again + 1);
   if (!blocking->sums_in_result) return total + reading_cost(bytes * 2 * again, 2 * kept);
-  double line = again * result_line_cost(blocking, kept);
-  if (!blocking->stores_sums) line += result_line_cost(blocking, 0);
-  return total + bytes / LINE_BYTES * line + edge_share(blocking) * again * vectors * EDGE_MOVES * sum_cost;
+  double line = again * result_line_cost(blocking, place, kept);
+  if (!blocking->stores_sums) line += result_line_cost(blocking, place, 0);
+  return total + bytes / LINE_BYTES * line + place->edge_share * again * vectors * EDGE_MOVES * sum_cost;
 }
 
-/* Of all that one batch entry takes, but for the epilogue, which is the same whatever the sizes. */
-static double cost(const ContractionBlocking *blocking, const PackingCosts *packing) {
+/* Bytes of a tile's rows that are to stay while panels go by. */
+static double tile_rows_bytes(const ContractionBlocking *blocking, const PlaceCosts *place) {
+  double block_depth = (double)ceil_div(blocking->block_depth, blocking->group);
+  if (blocking->lhs_step > 1) return place->across_bytes;
+  return blocking->tile_rows * block_depth * type_storage_bytes(blocking->type) * packed_share(blocking);
+}
+
+static PlaceCosts place_costs(const ContractionBlocking *blocking) {
+  PlaceCosts place = {0};
+  if (blocking->sums_in_result) {
+    place.rows_meet =
+        contraction_rows_meet(blocking->tile_rows, blocking->sum_stride * type_storage_bytes(blocking->type));
+    place.edge_share = edge_share(blocking);
+  }
+  if (blocking->lhs_step > 1) place.across_bytes = across_bytes(blocking);
+  if (blocking->rhs_in_place && blocking->rhs_may_stay)
+    place.row_in_place = row_in_place_cost(blocking, tile_rows_bytes(blocking, &place));
+  return place;
+}
+
+/* Of all that one batch entry takes, but for the epilogue, which is the same whatever the sizes.  Something above
+ * |most| where that is clear soon. */
+static double cost(const ContractionBlocking *blocking, const PackingCosts *packing, const PlaceCosts *place,
+                   double most) {
   double bytes = type_storage_bytes(blocking->type), tiles = (double)blocking->tile_count;
   double panels = (double)blocking->panel_count, depth = (double)ceil_div(blocking->depth.size, blocking->group);
   double block_depth = (double)ceil_div(blocking->block_depth, blocking->group);
@@ -359,17 +389,19 @@ static double cost(const ContractionBlocking *blocking, const PackingCosts *pack
   double steps = tiles * blocking->step_cost * rows_share;
   if (blocking->rest_rows > 0) steps += blocking->rest_cost - blocking->step_cost;
   double total = panels * (steps * depth + tiles * blocks * call_cost);
-  total += tiles * panels * sums_moving_cost(blocking);
+  if (total > most) return total;
+  total += tiles * panels * sums_moving_cost(blocking, place);
+  if (total > most) return total;
   double panel_bytes = block_depth * (double)blocking->packed_stride * bytes;
   bool is_across = blocking->lhs_step > 1;
-  double rows_bytes = is_across ? across_bytes(blocking) : blocking->tile_rows * block_depth * bytes * share;
+  double rows_bytes = tile_rows_bytes(blocking, place);
   if (blocking->rhs_in_place && blocking->rhs_may_stay)
-    total += tiles * panels * depth * row_in_place_cost(blocking, rows_bytes);
+    total += tiles * panels * depth * place->row_in_place;
   else
     total += reading_cost(tiles * columns * depth * bytes, panel_bytes + rows_bytes);
   double lhs_bytes = rows * depth * bytes * share;
   if (is_across)
-    total += tiles * panels * depth * across_cost(blocking, panel_bytes);
+    total += tiles * panels * depth * across_cost(blocking, rows_bytes, panel_bytes);
   else
     total += reading_cost(panels * lhs_bytes, panel_bytes + rows_bytes * tiles_here);
   double times = blocking->rhs_kept ? 1 : (double)ceil_div(blocking->tile_count, blocking->tiles_per_block);
@@ -403,8 +435,11 @@ typedef struct SizeClass {
   ARRAY(PricedBlocking) nearly; /* when they were seen, nearly as fast as the least cost */
 } SizeClass;
 
+typedef ARRAY(int64_t) NumberList;
+
 typedef struct SizeSearch {
   Arena *arena;
+  NumberList tiles, panels;        /* how many at a time, from all to one */
   const ContractionBlocking *base; /* everything but sizes is known */
   PackingCosts packing;
   int64_t priced; /* bytes: what needs more is not looked at */
@@ -448,10 +483,18 @@ static void note_sizes(SizeSearch *search, SizeClass *class, const ContractionBl
   class->found = true;
 }
 
-static void try_sizes(SizeSearch *search, ContractionBlocking *blocking) {
+/* What costs more changes nothing in |class|. */
+static double most_wanted(const SizeClass *class) {
+  return class->found ? fmax(class->fastest.cost, class->least_cost * SPARING_TIME) : INFINITY;
+}
+
+static void try_sizes(SizeSearch *search, const PlaceCosts *place, ContractionBlocking *blocking) {
   lay_out(blocking);
   if (blocking->scratch_bytes > search->priced) return;
-  double its_cost = cost(blocking, &search->packing);
+  double most = most_wanted(&search->any);
+  if (blocking->scratch_bytes <= search->few.most) most = fmax(most, most_wanted(&search->few));
+  double its_cost = cost(blocking, &search->packing, place, most);
+  if (its_cost > most) return;
   note_cost(&search->any, its_cost);
   if (blocking->scratch_bytes <= search->any.most) note_sizes(search, &search->any, blocking, its_cost);
   if (blocking->scratch_bytes > search->few.most) return;
@@ -491,15 +534,44 @@ static int64_t next_number(int64_t count, int64_t now) {
   return ceil_div(count, ceil_div(count, smaller)) < now ? ceil_div(count, ceil_div(count, smaller)) : smaller;
 }
 
+static NumberList numbers_below(Arena *arena, int64_t count) {
+  NumberList list = {0};
+  for (int64_t n = count; n > 0; n = next_number(count, n)) array_push(&list, arena, n);
+  return list;
+}
+
+/* The first of the numbers of panels that needs no more scratch than is looked at: fewer panels need no more. */
+static int64_t first_panels(const SizeSearch *search, ContractionBlocking *blocking) {
+  int64_t least = 0, most = search->panels.count;
+  while (least < most) {
+    int64_t middle = (least + most) / 2;
+    blocking->panels_per_chunk = search->panels.data[middle];
+    lay_out(blocking);
+    if (blocking->scratch_bytes <= search->priced)
+      most = middle;
+    else
+      least = middle + 1;
+  }
+  return least;
+}
+
+static RowsInCache sums_in_cache(const ContractionBlocking *blocking) {
+  int64_t rows = blocking->tiles_per_block * blocking->tile_rows;
+  int64_t stride = blocking->sum_stride * type_storage_bytes(blocking->type);
+  return contraction_rows_in_cache(SECOND_CACHE_SETS, rows, stride);
+}
+
+/* In one block of the depth panels are not worked on in chunks. */
 static void try_blocks(SizeSearch *search, ContractionBlocking *blocking) {
-  for (int64_t t = blocking->tile_count; t > 0; t = next_number(blocking->tile_count, t)) {
-    blocking->tiles_per_block = t;
-    blocking->panels_per_chunk = blocking->panel_count;
-    try_sizes(search, blocking);
-    if (blocking->block_count == 1) continue;
-    for (int64_t p = blocking->panel_count; p > 0; p = next_number(blocking->panel_count, p)) {
-      blocking->panels_per_chunk = p;
-      try_sizes(search, blocking);
+  PlaceCosts place = place_costs(blocking);
+  for (int64_t t = 0; t < search->tiles.count; t++) {
+    blocking->tiles_per_block = search->tiles.data[t];
+    if (blocking->sums_in_result && blocking->block_count > 1) place.sums = sums_in_cache(blocking);
+    int64_t first = blocking->block_count > 1 ? first_panels(search, blocking) : 0;
+    int64_t end = blocking->block_count > 1 ? search->panels.count : 1;
+    for (int64_t p = first; p < end; p++) {
+      blocking->panels_per_chunk = search->panels.data[p];
+      try_sizes(search, &place, blocking);
     }
   }
 }
@@ -561,6 +633,8 @@ bool contraction_choose_sizes(const Kernel *kernel, ContractionScratch limit, Co
                        .any = {.most = min_i64(limit.most, MOST_BYTES)},
                        .few = {.most = contraction_few_bytes(limit)},
                        .packing = packing_costs(kernel, blocking)};
+  search.tiles = numbers_below(scratch, blocking->tile_count);
+  search.panels = numbers_below(scratch, blocking->panel_count);
   search.priced = search.any.most > search.few.most ? MOST_BYTES : search.few.most;
   try_all(&search, kernel);
   bool found = search.any.found;
