@@ -490,7 +490,8 @@ static void read_mask(NestReader *reader, unsigned i, int lanes) {
     nest_refuse(nest);
 }
 
-static void read_masked_load(NestReader *reader) {
+/* A load of lanes under a mask, which is 0 in the others; false: refused. */
+static bool read_lanes_in(NestReader *reader, NestOp op) {
   NestFunction *nest = reader->nest;
   NestValue *value = reader->value;
   LLVMTypeRef type = LLVMTypeOf(reader->at);
@@ -498,28 +499,38 @@ static void read_masked_load(NestReader *reader) {
   bool is_vector = nest_vector_of(nest, type, &value->bytes, &value->element);
   if (!is_vector || (!nest_is_zero(other) && !LLVMIsUndef(other))) {
     nest_refuse(nest);
-    return;
+    return false;
   }
   value->kind = NEST_VECTOR;
-  value->op = NEST_LOAD;
+  value->op = op;
   read_mask(reader, 2, nest_lanes(type));
-  value->form = *nest_operand_form(nest, reader->at, 0);
+  return true;
+}
+
+static void read_masked_load(NestReader *reader) {
+  if (!read_lanes_in(reader, NEST_LOAD)) return;
+  reader->value->form = *nest_operand_form(reader->nest, reader->at, 0);
   read_guard(reader);
 }
 
-static void read_masked_store(NestReader *reader) {
+/* A store of lanes under a mask that is constant; false: refused. */
+static bool read_lanes_out(NestReader *reader, NestOp op) {
   NestFunction *nest = reader->nest;
   NestValue *value = reader->value;
   LLVMTypeRef type = LLVMTypeOf(LLVMGetOperand(reader->at, 0));
   if (!nest_vector_of(nest, type, &value->bytes, &value->element) ||
       !nest_mask_constant(LLVMGetOperand(reader->at, 3), nest_lanes(type), &value->mask_bits)) {
     nest_refuse(nest);
-    return;
+    return false;
   }
-  value->op = NEST_STORE;
+  value->op = op;
   value->operands[0] = nest_operand(nest, reader->at, 0, NEST_VECTOR);
   value->operand_count = 1;
-  value->form = *nest_operand_form(nest, reader->at, 1);
+  return true;
+}
+
+static void read_masked_store(NestReader *reader) {
+  if (read_lanes_out(reader, NEST_STORE)) reader->value->form = *nest_operand_form(reader->nest, reader->at, 1);
 }
 
 /* Places of lanes: AVX-512, 32 bits each, from the first address on. */
@@ -541,33 +552,11 @@ static void take_lanes(NestReader *reader, unsigned i) {
 }
 
 static void read_gather(NestReader *reader) {
-  NestFunction *nest = reader->nest;
-  NestValue *value = reader->value;
-  LLVMTypeRef type = LLVMTypeOf(reader->at);
-  LLVMValueRef other = LLVMGetOperand(reader->at, 3);
-  if (!nest_vector_of(nest, type, &value->bytes, &value->element) || (!nest_is_zero(other) && !LLVMIsUndef(other))) {
-    nest_refuse(nest);
-    return;
-  }
-  value->kind = NEST_VECTOR;
-  value->op = NEST_GATHER;
-  read_mask(reader, 2, nest_lanes(type));
-  take_lanes(reader, 0);
+  if (read_lanes_in(reader, NEST_GATHER)) take_lanes(reader, 0);
 }
 
 static void read_scatter(NestReader *reader) {
-  NestFunction *nest = reader->nest;
-  NestValue *value = reader->value;
-  LLVMTypeRef type = LLVMTypeOf(LLVMGetOperand(reader->at, 0));
-  if (!nest_vector_of(nest, type, &value->bytes, &value->element) ||
-      !nest_mask_constant(LLVMGetOperand(reader->at, 3), nest_lanes(type), &value->mask_bits)) {
-    nest_refuse(nest);
-    return;
-  }
-  value->op = NEST_SCATTER;
-  value->operands[0] = nest_operand(nest, reader->at, 0, NEST_VECTOR);
-  value->operand_count = 1;
-  take_lanes(reader, 1);
+  if (read_lanes_out(reader, NEST_SCATTER)) take_lanes(reader, 1);
 }
 
 static void read_fma(NestReader *reader) {
