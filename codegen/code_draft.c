@@ -19,11 +19,16 @@ Status code_draft_make_kernels(CodeDraft *draft, const HloModule *module, DiagSi
   KernelTable *kernels;
   const MachineDescription *machine = draft->target.machine;
   bool is_oncore = machine_has_buffer(machine);
-  KernelTarget target = {machine_has_scalar_floats(machine), machine_row_bytes(machine),
-                         machine_has_slow_doubles(machine),  .joins_parts = is_oncore,
-                         .moves_pairs = !is_oncore,          .keeps_axes = is_oncore};
+  KernelTarget target = {
+      .has_scalar_floats = machine_has_scalar_floats(machine),
+      .row_bytes = machine_row_bytes(machine),
+      .has_slow_doubles = machine_has_slow_doubles(machine),
+      .joins_parts = is_oncore,
+      .moves_pairs = !is_oncore,
+      .keeps_axes = is_oncore,
+  };
   RETURN_IF_ERROR(module_kernels_build(draft->arena, module, &target, diag, &kernels));
-  if (!machine_has_buffer(machine)) RETURN_IF_ERROR(kernel_table_share(kernels, has_function, diag));
+  if (!is_oncore) RETURN_IF_ERROR(kernel_table_share(kernels, has_function, diag));
   draft->kernels = kernels;
   return STATUS_OK;
 }
