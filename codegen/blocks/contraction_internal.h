@@ -186,8 +186,8 @@ bool contraction_choose_skinny(const Kernel *kernel, const VecTarget *target, Co
 /* Elements from row to row of a plain lhs whose rows, contiguous along the depth, lie as they would be packed, only
  * further apart; 0 for others. */
 int64_t contraction_lhs_stride(const Kernel *kernel, const ContractionBlocking *blocking);
-/* Where rows come to in a cache: after |number| rows they are |apart| bytes from where they were, and so many follow.
- */
+/* Rows in a cache come near one another again: as its sets see it, each row lies |apart| bytes from the one |number|
+ * rows before it, and |following| rows follow one of the first |number| in such steps. */
 typedef struct RowTurn {
   int64_t number, following, apart;
 } RowTurn;

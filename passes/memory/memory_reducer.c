@@ -9,7 +9,7 @@ enum {
   STEPS_AT_EFFORT_0 = 32000, /* instructions that are planned; twice as many with each effort */
   SCRATCH_STEP = 2,
   SMALLEST_SCRATCH = 1024, /* bytes; below it a limit asks for none */
-  SLIGHT_PART = 1024
+  SLIGHT_PART = 1024       /* a rise by so small a part of the bytes may be made up for (is_better) */
 };
 
 /* A limit of scratch that is a step lower takes so much of the time more (docs/buffer-map.md has what was measured). */
