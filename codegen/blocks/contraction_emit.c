@@ -437,6 +437,7 @@ static void emit_panel(ContractionEmitter *emitter, BlockPosition *position, LLV
 /* How many of |range|, at most |most|, there are from |begin| on, which is a multiple of |most| after its beginning.
  */
 static LLVMValueRef count_in(const VecBuilder *vec, int64_t most, IndexRange range, LLVMValueRef begin) {
+  if (most == 1) return block_int(vec, 1);
   if (LLVMIsAConstantInt(range.begin) && LLVMIsAConstantInt(range.end)) {
     int64_t total = LLVMConstIntGetSExtValue(range.end) - LLVMConstIntGetSExtValue(range.begin);
     if (total % most == 0) return block_int(vec, most);

@@ -184,11 +184,18 @@ static void emit_sort(const KernelEmitter *emitter, const KernelStrategy *strate
 /* A Kernel is short below this many cycles, some 60 us: compiling it takes longer than running it a hundred times. */
 #define SHORT_CYCLES ((double)(1 << 18))
 
-/* Marks the functions after |last|, which are the Kernel's, or takes marks of its parts away. */
-static void mark_functions(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef last) {
+/* Marks the functions after |last|, which are the Kernel's, or takes marks of its parts away.  Parts of a product that
+ * only move what it takes and makes are a small share of its time. */
+static void mark_functions(const VecBuilder *vec, const Kernel *kernel, const KernelStrategy *strategy,
+                           LLVMValueRef last) {
   bool is_short = kernel_cycles(kernel, vec->target) < SHORT_CYCLES;
+  bool has_moves = strategy->form == KERNEL_FORM_CONTRACTION && vec->target->has_avx2_fma;
   LLVMValueRef function = last == NULL ? LLVMGetFirstFunction(vec->module) : LLVMGetNextFunction(last);
-  for (; function != NULL; function = LLVMGetNextFunction(function)) ir_function_set_short(function, is_short);
+  for (; function != NULL; function = LLVMGetNextFunction(function)) {
+    bool moves =
+        has_moves && !LLVMIsDeclaration(function) && ir_function_settle_moves(function, vec->target->vector_bits);
+    ir_function_set_short(function, is_short || moves);
+  }
 }
 
 static Status emit_kernel(const VecBuilder *vec, const Kernel *kernel, const KernelStrategy *strategy, const char *name,
@@ -226,7 +233,7 @@ Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const KernelStra
                    DiagSink *diag, KernelCode *out_code) {
   LLVMValueRef last = LLVMGetLastFunction(vec->module);
   RETURN_IF_ERROR(emit_kernel(vec, kernel, strategy, name, diag, out_code));
-  mark_functions(vec, kernel, last);
+  mark_functions(vec, kernel, strategy, last);
   return STATUS_OK;
 }
 

@@ -21,7 +21,8 @@ void ir_function_set_assembly(LLVMBuilderRef builder, LLVMValueRef function, Str
  * them better (optnone).  That takes it a third of the time.  Of functions without loops over elements. */
 void ir_function_leave_plain(LLVMValueRef function);
 
-/* Whether a run of |function| takes so little that compiling it matters more: the mark that codegen/nest asks for. */
+/* Whether a run of |function| takes so little that compiling it matters more, or LLVM would hardly make it better: the
+ * mark that codegen/nest asks for. */
 void ir_function_set_short(LLVMValueRef function, bool is_short);
 bool ir_function_is_short(LLVMValueRef function);
 

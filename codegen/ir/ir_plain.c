@@ -177,3 +177,54 @@ void ir_function_settle_plain(LLVMValueRef function, int register_bits) {
   }
   arena_destroy(arena);
 }
+
+/* --- functions that only move --- */
+
+static bool is_float_or_index(LLVMTypeRef type) {
+  LLVMTypeKind kind = LLVMGetTypeKind(type);
+  if (kind == LLVMVectorTypeKind) kind = LLVMGetTypeKind(LLVMGetElementType(type));
+  bool is_index = kind == LLVMIntegerTypeKind && type == LLVMInt64TypeInContext(LLVMGetTypeContext(type));
+  return kind == LLVMFloatTypeKind || kind == LLVMDoubleTypeKind || kind == LLVMPointerTypeKind || is_index;
+}
+
+static bool is_move(LLVMValueRef instruction) {
+  LLVMTypeRef type = LLVMTypeOf(instruction);
+  switch (LLVMGetInstructionOpcode(instruction)) {
+    case LLVMBr:
+    case LLVMRet:
+    case LLVMICmp: return true;
+    case LLVMStore: return is_float_or_index(LLVMTypeOf(LLVMGetOperand(instruction, 0)));
+    case LLVMLoad:
+    case LLVMPHI:
+    case LLVMGetElementPtr: return is_float_or_index(type);
+    case LLVMAdd:
+    case LLVMSub:
+    case LLVMMul:
+    case LLVMSelect: return type == LLVMInt64TypeInContext(LLVMGetTypeContext(type));
+    case LLVMCall: {
+      size_t size;
+      const char *name = LLVMGetValueName2(LLVMGetCalledValue(instruction), &size);
+      return strncmp(name, "llvm.prefetch.", strlen("llvm.prefetch.")) == 0;
+    }
+    default: return false;
+  }
+}
+
+static bool only_moves(LLVMValueRef function) {
+  for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(function); b != NULL; b = LLVMGetNextBasicBlock(b)) {
+    for (LLVMValueRef at = LLVMGetFirstInstruction(b); at != NULL; at = LLVMGetNextInstruction(at)) {
+      if (!is_move(at)) return false;
+    }
+  }
+  return true;
+}
+
+bool ir_function_settle_moves(LLVMValueRef function, int register_bits) {
+  if (!only_moves(function)) return false;
+  Arena *arena = arena_create();
+  IrBlocks blocks = ir_blocks_find(function, arena);
+  int lanes = ir_pieces_lanes(&blocks, register_bits);
+  if (lanes > 0) ir_pieces_cut(&blocks, lanes, arena);
+  arena_destroy(arena);
+  return true;
+}

@@ -200,6 +200,7 @@ static void use_value(NestFunction *nest, int number) {
     case NEST_LOAD:
     case NEST_BROADCAST:
     case NEST_STORE:
+    case NEST_PREFETCH:
     case NEST_GATHER:
     case NEST_SCATTER:
       if (value.form.count == 0) nest_refuse(nest);

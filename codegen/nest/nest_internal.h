@@ -73,6 +73,7 @@ typedef enum NestOp {
   NEST_LOAD, /* of |form|, where |condition| holds; |mask_bits| of its lanes, or operand 0; 0 elsewhere */
   NEST_BROADCAST,
   NEST_STORE,    /* operand 0 */
+  NEST_PREFETCH, /* of |form|; predicate: LLVM's number of the locality */
   NEST_GATHER,   /* the same of |form| + |offsets| */
   NEST_SCATTER,  /* operand 0 to there */
   NEST_BINARY,   /* name: of the instruction */

@@ -583,6 +583,15 @@ static void read_range(NestReader *reader) {
   reader->value->predicate = (int)LLVMConstIntGetZExtValue(what);
 }
 
+/* (address, reads, locality, data): of data that will be read. */
+static void read_prefetch(NestReader *reader) {
+  LLVMValueRef writes = LLVMGetOperand(reader->at, 1), is_data = LLVMGetOperand(reader->at, 3);
+  if (LLVMConstIntGetZExtValue(writes) != 0 || LLVMConstIntGetZExtValue(is_data) != 1) nest_refuse(reader->nest);
+  reader->value->op = NEST_PREFETCH;
+  reader->value->form = *nest_operand_form(reader->nest, reader->at, 0);
+  reader->value->predicate = (int)LLVMConstIntGetZExtValue(LLVMGetOperand(reader->at, 2));
+}
+
 static void read_call(NestReader *reader) {
   static const struct {
     const char *prefix;
@@ -592,6 +601,7 @@ static void read_call(NestReader *reader) {
                {"llvm.masked.gather.", read_gather},
                {"llvm.masked.scatter.", read_scatter},
                {"llvm.fma.", read_fma},
+               {"llvm.prefetch.", read_prefetch},
                {"llvm.x86.avx512.mask.range.p", read_range}};
   size_t size;
   const char *name = LLVMGetValueName2(LLVMGetCalledValue(reader->at), &size);

@@ -155,6 +155,12 @@ static void write_store(NestWriter *writer, const NestValue *value, const NestVa
   }
 }
 
+static void write_prefetch(NestWriter *writer, const NestValue *value) {
+  static const char *const names[] = {"nta", "t2", "t1", "t0"}; /* by locality */
+  sb_printf(writer->out, "prefetch%s %s\n", names[value->predicate],
+            nest_write_address(writer, &value->form, value->position));
+}
+
 /* An address with the spare register's lanes as its index. */
 static const char *lanes_address(NestWriter *writer, const NestValue *value) {
   int spare = nest_spare_register(writer->nest);
@@ -298,6 +304,7 @@ void nest_write_vector(NestWriter *writer, const NestValue *value) {
     case NEST_LOAD:
     case NEST_BROADCAST: write_load(writer, value, operands[0]); break;
     case NEST_STORE: write_store(writer, value, operands[0]); break;
+    case NEST_PREFETCH: write_prefetch(writer, value); break;
     case NEST_GATHER: write_gather(writer, value, operands[0]); break;
     case NEST_SCATTER: write_scatter(writer, value, operands[0]); break;
     case NEST_BINARY: write_binary(writer, value, operands[0], operands[1]); break;
