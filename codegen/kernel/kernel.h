@@ -104,7 +104,7 @@ typedef struct KernelValue {
   uint64_t bits[2]; /* CONSTANT; the second word for 16-byte types */
   int32_t
       stage; /* the earliest stage in which all it reads is there; KERNEL_OUTER: independent of folds and inner dims */
-  uint64_t dims; /* bit d: the value depends on dimension d */
+  uint64_t dims; /* bit d: the value depends on dimension d; one read IN_PLACE, on all SEQUENTIAL ones */
 } KernelValue;
 
 typedef struct KernelFold {

@@ -36,6 +36,17 @@ static void add_accumulator(const Kernel *kernel, KernelValue *value) {
   }
 }
 
+/* What is read where a Kernel writes is another value after each step of the dims that are walked in order, also where
+ * the address stands still. */
+static void add_steps(const Kernel *kernel, KernelValue *value) {
+  if (value->kind != KERNEL_LOAD || kernel->buffers[value->buffer].role != KERNEL_IN_PLACE) return;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].kind != KERNEL_SEQUENTIAL) continue;
+    value->dims |= UINT64_C(1) << d;
+    if (kernel->dims[d].stage > value->stage) value->stage = kernel->dims[d].stage;
+  }
+}
+
 /* By buffer: the stage from which on it may be read, which follows all that write it; KERNEL_OUTER where it is no
  * scratch. */
 static int32_t *scratch_stages(const Kernel *kernel) {
@@ -57,6 +68,7 @@ static void value_depends(const Kernel *kernel, const int32_t *ready, KernelValu
   value->stage = value->kind == KERNEL_LOAD ? ready[value->buffer] : KERNEL_OUTER;
   value->dims = 0;
   if (value->kind == KERNEL_ACCUMULATOR) add_accumulator(kernel, value);
+  add_steps(kernel, value);
   for (int i = 0; i < value->operand_count; i++) add_value(kernel, value->operands[i], value);
   add_value(kernel, value->predicate, value);
   add_index(kernel, value->address, value);

@@ -298,7 +298,30 @@ int32_t tile_scratch_axes(const Kernel *kernel, IndexExpr address, int32_t *out_
   return count + order_axes(kernel, address, inner & ~outer, out_axes + count);
 }
 
-/* --- buffers that are updated at computed places --- */
+/* --- buffers that are updated --- */
+
+/* Whether points meet in one element of |address|, which is linear, and the Kernel walks some of them in order.  By the
+ * dims' strides, smaller ones first: points stay apart where each stride passes all that the smaller ones reach. */
+static bool meets_in_order(const Kernel *kernel, IndexExpr address) {
+  struct Stride {
+    int64_t stride, extent;
+  } strides[KERNEL_MAX_DIMS];
+  int count = 0;
+  bool has_order = false;
+  for (int32_t d = 0; d < kernel->dim_count; d++) {
+    struct Stride dim = {magnitude(index_dim_coefficient(&kernel->space, address, d)), kernel->dims[d].extent};
+    has_order = has_order || kernel->dims[d].kind == KERNEL_SEQUENTIAL;
+    int at = count++;
+    for (; at > 0 && strides[at - 1].stride > dim.stride; at--) strides[at] = strides[at - 1];
+    strides[at] = dim;
+  }
+  int64_t reach = 0;
+  for (int i = 0; i < count && has_order; i++) {
+    if (strides[i].extent > 1 && strides[i].stride <= reach) return true;
+    reach += strides[i].stride * (strides[i].extent - 1);
+  }
+  return false;
+}
 
 bool tile_is_updated(const Kernel *kernel, int32_t buffer) {
   if (kernel->buffers[buffer].role != KERNEL_IN_PLACE) return false;
@@ -307,6 +330,7 @@ bool tile_is_updated(const Kernel *kernel, int32_t buffer) {
       const KernelStore *store = &kernel->stages[s].stores[i];
       if (store->buffer != buffer) continue;
       if (store->predicate >= 0 || !tile_address_is_linear(kernel, store->address)) return true;
+      if (meets_in_order(kernel, store->address)) return true;
     }
   }
   return false;

@@ -22,7 +22,7 @@ typedef enum TileAccessKind {
   TILE_LOAD,        /* values of load |value| (tile_load_value) */
   TILE_STORE,       /* what store |store| of stage |stage| writes */
   TILE_SCRATCH,     /* a row buffer: stored by an earlier or by this command, one row per point of the outer dims */
-  TILE_UPDATED,     /* all of a buffer that is updated at computed places (tile_is_updated), flat */
+  TILE_UPDATED,     /* all of a buffer that is updated as by a scatter (tile_is_updated), flat */
   TILE_ACCUMULATOR, /* fold |fold|, one element per point of the outer dims */
   TILE_INDEX        /* the run-time part of the address of load |value|, s64, in elements */
 } TileAccessKind;
@@ -63,8 +63,9 @@ typedef struct TileCover {
  * row buffers, accumulators, the index.  In |arena|. */
 TileAccesses tile_accesses(Arena *arena, const Kernel *kernel, const TileCover *cover);
 
-/* Whether |buffer| is updated at places that only the values tell, or under a condition: a scatter.  Such a buffer is
- * in the Buffer as a whole, from before the first to after the last command, or slice by slice. */
+/* Whether |buffer| is updated at places that only the values tell, under a condition, or several times at one place: a
+ * scatter.  Such a buffer is in the Buffer as a whole, from before the first to after the last command, or slice by
+ * slice. */
 bool tile_is_updated(const Kernel *kernel, int32_t buffer);
 /* Whether |address| has only terms of dims and of starts that are known before the first command. */
 bool tile_address_is_linear(const Kernel *kernel, IndexExpr address);

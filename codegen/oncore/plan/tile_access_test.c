@@ -178,6 +178,23 @@ static void access_of_scatter_updates_whole_buffer(void **state) {
   assert_int_equal(kernel->buffers[updated->buffer].element_count, 19 * 23);
 }
 
+/* All updates go to the operand's first elements: what one leaves there the next one reads. */
+static void access_of_scatter_without_places_updates_whole_buffer(void **state) {
+  const Kernel *kernel =
+      make_kernel(*state, "HloModule m\n" SUM_REGION
+                          "ENTRY e { t = f32[19] parameter(0) i = s32[99,0] parameter(1)\n"
+                          "  u = f32[99,7] parameter(2) ROOT r = f32[19] scatter(t, i, u), update_window_dims={1},\n"
+                          "    inserted_window_dims={}, scatter_dims_to_operand_dims={}, index_vector_dim=1, "
+                          "to_apply=sum }\n");
+  TileAccesses accesses = accesses_of(*state, kernel, 0, kernel->stage_count - 1, false);
+  assert_int_equal(count_of(&accesses, TILE_UPDATED, true), 1);
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    bool is_updated = value->kind == KERNEL_LOAD && kernel->buffers[value->buffer].role == KERNEL_IN_PLACE;
+    if (is_updated) assert_int_equal(value->dims, 3); /* the windows' elements, and which window's turn it is */
+  }
+}
+
 /* A plain result is filled by its Kernel. */
 static void access_counts_stored_elements(void **state) {
   const Kernel *kernel = make_kernel(*state, TRANSPOSE("90", "110"));
@@ -293,6 +310,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(window_of_points_is_a_range, create, destroy),
       cmocka_unit_test_setup_teardown(access_of_padded_load_has_padding, create, destroy),
       cmocka_unit_test_setup_teardown(windows_are_where_points_overlap, create, destroy),
+      cmocka_unit_test_setup_teardown(access_of_scatter_without_places_updates_whole_buffer, create, destroy),
       cmocka_unit_test_setup_teardown(access_counts_stored_elements, create, destroy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
