@@ -24,6 +24,9 @@ enum {
   SEARCH_LIMIT = 2048 /* instructions looked at for a path */
 };
 
+/* What a cache still has when it is read: half of a shared cache of usual size; stores of more pass it by. */
+#define KEPT_BYTES (INT64_C(16) << 20)
+
 /* An instruction that may be made together with others. */
 typedef struct Node {
   HloInstruction *instruction;
@@ -210,6 +213,27 @@ static bool loses_place(const Grouper *grouper, const Group *group, const Node *
   return false;
 }
 
+/* Of a value that something in the computation reads; 0 for what goes to memory in any case: too much for the cache, or
+ * only handed out. */
+static int64_t kept_bytes(const HloInstruction *value) {
+  const HloInstruction *root = value->parent->root;
+  int64_t bytes = bytes_of(value);
+  bool is_handed_out = value == root || (value->user_count == 1 && value->users[0] == root);
+  return is_handed_out || bytes > KEPT_BYTES ? 0 : bytes;
+}
+
+/* Apart, each result is read soon after it was made; all made at once, the first have left the cache by then. */
+static bool crowds_cache(const Grouper *grouper, const Group *group, const Node *node) {
+  int64_t bytes = kept_bytes(node->instruction);
+  if (bytes == 0) return false;
+  for (int32_t i = 0; i < group->count; i++) {
+    const HloInstruction *member = grouper->nodes[group->members[i]].instruction;
+    if (hlo_instruction_uses(node->instruction, member)) return false;
+    bytes += kept_bytes(member);
+  }
+  return bytes > KEPT_BYTES;
+}
+
 /* --- paths --- */
 
 /* Nothing below depends on a node at or above |low|, whichever groups it passes through. */
@@ -275,6 +299,7 @@ static const char *refusal(Grouper *grouper, int32_t number, int32_t node, LoopN
   if (*out_saved < 0) return "it reads elements that the other has not made yet";
   if (*out_saved == 0) return "they read the same array, but not the same elements of it";
   if (loses_place(grouper, group, candidate)) return "it overwrites in place what the other reads elsewhere";
+  if (crowds_cache(grouper, group, candidate)) return "its results would leave the cache before they are read";
   if (group->count == MEMBER_LIMIT) return "the fusion has results enough";
   if (node - group->members[0] > SPAN_LIMIT) return "they stand far apart";
   if (group->instruction_count + instruction_count(candidate->instruction) > INSTRUCTION_LIMIT)
