@@ -86,12 +86,14 @@ def place_over(center, x):
 
 # name, comment, function, lower, upper, coefficients, weight of the error (1: absolute)
 LOG_TAIL = lambda f: series(lambda k: mpf(-1) ** k / (k + 3), f)
+LOG_REST = lambda r: series(lambda k: mpf(-1) ** (k + 1) / (k + 2), r)
 FITS = [
     ("exp_single", "(exp r - 1 - r) / r², |r| <= ln 2 / 2", factorial_tail(2), -0.3470, 0.3470, 5, lambda r: r * r),
     ("exp_sixteenth", "the same, |r| <= ln 2 / 32", factorial_tail(2), -0.02168, 0.02168, 2, lambda r: r * r),
     ("exp_middle", "(exp r - 1 - r) / r², |r| <= ln 2 / 2", factorial_tail(2), -0.3467, 0.3467, 6, lambda r: r * r),
     ("exp_double", "the same", factorial_tail(2), -0.3467, 0.3467, 10, lambda r: r * r),
     ("log_single", "(log(1 + f) - f + f²/2) / f³, 3/4 <= 1 + f <= 3/2", LOG_TAIL, -0.25, 0.5, 9, lambda f: f * f),
+    ("log_piece", "(log(1 + r) - r) / r², -0.0174 <= r <= 1/32", LOG_REST, -0.0174, 0.03126, 3, lambda r: max(abs(r), mpf(2) ** -12)),
     ("log_middle", "(log((1 + s) / (1 - s)) - 2s) / s³ in s²", lambda z: series(lambda k: mpf(2) / (2 * k + 3), z), 0, Z_LOG, 5, lambda z: z / 2),
     ("log_double", "the same", lambda z: series(lambda k: mpf(2) / (2 * k + 3), z), 0, Z_LOG, 7, lambda z: z / 2),
     ("log_pair", "the same without its first term 2/3, over s²", lambda z: series(lambda k: mpf(2) / (2 * k + 5), z), 0, Z_LOG, 8, lambda z: z * z / 2),
@@ -126,6 +128,26 @@ PIECES = [
 TABLES = [
     ("power", "2^(k/16)", lambda k: mpf(2) ** (mpf(k) / 16)),
     ("tanh", "tanh of multiples of 2413/4096, the last as far as that of larger ones: 1", lambda k: tanh(k * mpf(TANH_STEP)) if k < 15 else 1),
+]
+
+
+def log_factor(k):
+    """About 1/x in the middle of the piece of x between 3/4 and 3/2 whose first five digits after the leading one are k, of so few digits that
+    c·x - 1 is nearly exact; 1 on both sides of 1."""
+    middle, steps = ((1 + (k + 0.5) / 32), 128) if k < 16 else ((1 + (k + 0.5) / 32) / 2, 64)
+    return 1.0 if k in (0, 31) else round(steps / middle) / steps
+
+
+def log_high(k):
+    """-log of log_factor(k), as far as its sum with a multiple of the upper part of ln 2 is a float."""
+    return float(mp.nint(-log(mpf(log_factor(k))) * 65536)) / 65536
+
+
+# The same with 32 values.
+LONG_TABLES = [
+    ("log_factor", "c, about 1/x where x between 3/4 and 3/2 has the first five digits k", log_factor),
+    ("log_high", "multiples of 2^-16 next to -log c", log_high),
+    ("log_low", "what these lack", lambda k: -log(mpf(log_factor(k))) - mpf(log_high(k))),
 ]
 
 
@@ -196,6 +218,9 @@ def main():
     for name, comment, value in TABLES:
         terms = ", ".join(float(value(k)).hex() for k in range(16))
         lines += [f"/* {comment} */", f"const MathTable table_{name} = {{{{{terms}}}}};", ""]
+    for name, comment, value in LONG_TABLES:
+        terms = ", ".join(float(value(k)).hex() for k in range(32))
+        lines += [f"/* {comment} */", f"const MathLongTable table_{name} = {{{{{terms}}}}};", ""]
     for name, comment, function, step, degree, is_odd in PIECES:
         pieces, error = fit_pieces(function, step, degree, is_odd)
         print(f"{name:18} {degree + 1:3} terms in pieces, error 2^{error:.1f}")

@@ -16,6 +16,12 @@ typedef struct MathTable {
   double values[MATH_TABLE_SIZE];
 } MathTable;
 
+/* For five bits. */
+#define MATH_LONG_TABLE_SIZE 32
+typedef struct MathLongTable {
+  double values[MATH_LONG_TABLE_SIZE];
+} MathLongTable;
+
 /* A function of [0, 15.5 steps) in pieces, number k around k·step: for each a polynomial in the distance from there,
  * whose terms are floats, from the highest power down. */
 #define MATH_PIECES_MAX_TERMS 8
@@ -26,7 +32,7 @@ typedef struct MathPieces {
 } MathPieces;
 
 extern const MathFit fit_exp_single, fit_exp_sixteenth, fit_exp_middle, fit_exp_double;
-extern const MathFit fit_log_single, fit_log_middle, fit_log_double, fit_log_pair;
+extern const MathFit fit_log_single, fit_log_piece, fit_log_middle, fit_log_double, fit_log_pair;
 extern const MathFit fit_sin_single, fit_sin_middle, fit_sin_double;
 extern const MathFit fit_cos_single, fit_cos_middle, fit_cos_double;
 extern const MathFit fit_atan_middle, fit_atan_double;
@@ -35,6 +41,7 @@ extern const MathFit fit_erf_single, fit_erf_near_double, fit_erf_far_double, fi
 extern const MathFit fit_cbrt;
 
 extern const MathTable table_power, table_tanh;
+extern const MathLongTable table_log_factor, table_log_high, table_log_low;
 #define TABLE_TANH_STEP (2413 / 4096.0)
 extern const MathPieces pieces_erf, pieces_erfc;
 

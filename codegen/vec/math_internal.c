@@ -196,34 +196,68 @@ LLVMValueRef m_power_of_two(const Math *m, const MathWhole *n) {
   return m_from_bits(m, LLVMBuildAdd(m->b, shifted, m_int(m, one), ""));
 }
 
-/* AVX-512 scales by a float exponent, rounded down, in one instruction, on whole registers. */
-static LLVMValueRef scale_by_instruction(const Math *m, LLVMValueRef value, LLVMValueRef n) {
-  int bits = m->lanes * (m->is_double ? 64 : 32);
+/* An instruction of AVX-512 on whole registers, of which it has forms by type and width; NULL where there is none. */
+typedef struct RegisterInstruction {
+  const char *names[2][3]; /* of f32 and f64, of 128, 256 and 512 bits */
+  bool has_selector;
+  int selector; /* an operand that says what to do */
+} RegisterInstruction;
+
+static LLVMValueRef by_instruction(const Math *m, const RegisterInstruction *instruction, LLVMValueRef a,
+                                   LLVMValueRef b) {
+  int bits = m->lanes * (m->is_double ? 64 : 32), count = 0;
   if (!m->vec->target->has_avx512 || bits < 128) return NULL;
   if (bits > 512) {
-    int half = m->lanes / 2;
     Math part = *m;
-    part.lanes = half;
-    LLVMValueRef low = scale_by_instruction(&part, vec_slice(m->vec, value, 0, half), vec_slice(m->vec, n, 0, half));
+    int half = part.lanes = m->lanes / 2;
+    LLVMValueRef low = by_instruction(&part, instruction, vec_slice(m->vec, a, 0, half), vec_slice(m->vec, b, 0, half));
     LLVMValueRef high =
-        scale_by_instruction(&part, vec_slice(m->vec, value, half, half), vec_slice(m->vec, n, half, half));
+        by_instruction(&part, instruction, vec_slice(m->vec, a, half, half), vec_slice(m->vec, b, half, half));
     return vec_join(m->vec, low, high, half);
   }
-  static const char *const names[2][3] = {{"llvm.x86.avx512.mask.scalef.ps.128", "llvm.x86.avx512.mask.scalef.ps.256",
-                                           "llvm.x86.avx512.mask.scalef.ps.512"},
-                                          {"llvm.x86.avx512.mask.scalef.pd.128", "llvm.x86.avx512.mask.scalef.pd.256",
-                                           "llvm.x86.avx512.mask.scalef.pd.512"}};
-  const char *name = names[m->is_double][bits == 128 ? 0 : bits == 256 ? 1 : 2];
   LLVMTypeRef mask_type = LLVMIntTypeInContext(m->vec->context, m->lanes == 16 ? 16 : 8);
   LLVMTypeRef s32 = LLVMInt32TypeInContext(m->vec->context);
-  LLVMValueRef arguments[] = {value, n, LLVMConstNull(LLVMTypeOf(value)), LLVMConstAllOnes(mask_type),
-                              LLVMConstInt(s32, 4, false)};
-  return vec_intrinsic(m->vec, name, NULL, 0, arguments, bits == 512 ? 5 : 4);
+  LLVMValueRef arguments[6] = {a, b};
+  count = 2;
+  if (instruction->has_selector) arguments[count++] = LLVMConstInt(s32, (unsigned)instruction->selector, false);
+  arguments[count++] = LLVMConstNull(LLVMTypeOf(a));
+  arguments[count++] = LLVMConstAllOnes(mask_type);
+  if (bits == 512) arguments[count++] = LLVMConstInt(s32, 4, false); /* rounds as usual */
+  const char *name = instruction->names[m->is_double][bits == 128 ? 0 : bits == 256 ? 1 : 2];
+  return vec_intrinsic(m->vec, name, NULL, 0, arguments, count);
 }
+
+/* Of any number of lanes. */
+static LLVMValueRef by_padded_instruction(const Math *m, const RegisterInstruction *instruction, LLVMValueRef a,
+                                          LLVMValueRef b) {
+  Math whole = *m;
+  int least = m->is_double ? 2 : 4;
+  if (m->lanes >= least) return by_instruction(m, instruction, a, b);
+  whole.lanes = least;
+  LLVMValueRef found =
+      by_instruction(&whole, instruction, vec_pad(m->vec, a, m->lanes, least), vec_pad(m->vec, b, m->lanes, least));
+  return vec_slice(m->vec, found, 0, m->lanes);
+}
+
+/* Scales by a float exponent, rounded down. */
+static const RegisterInstruction scaling = {
+    .names = {{"llvm.x86.avx512.mask.scalef.ps.128", "llvm.x86.avx512.mask.scalef.ps.256",
+               "llvm.x86.avx512.mask.scalef.ps.512"},
+              {"llvm.x86.avx512.mask.scalef.pd.128", "llvm.x86.avx512.mask.scalef.pd.256",
+               "llvm.x86.avx512.mask.scalef.pd.512"}}};
+
+/* The operand of less size, with the sign of the first. */
+static const RegisterInstruction smaller_size = {
+    .names = {{"llvm.x86.avx512.mask.range.ps.128", "llvm.x86.avx512.mask.range.ps.256",
+               "llvm.x86.avx512.mask.range.ps.512"},
+              {"llvm.x86.avx512.mask.range.pd.128", "llvm.x86.avx512.mask.range.pd.256",
+               "llvm.x86.avx512.mask.range.pd.512"}},
+    .has_selector = true,
+    .selector = 2};
 
 /* Two factors of about 2^(n/2) elsewhere: the first product is exact. */
 LLVMValueRef m_scale_by_power(const Math *m, LLVMValueRef value, const MathWhole *n) {
-  LLVMValueRef scaled = scale_by_instruction(m, value, n->value);
+  LLVMValueRef scaled = by_instruction(m, &scaling, value, n->value);
   if (scaled != NULL) return scaled;
   MathWhole half = m_whole_product(m, n->value, 0.5);
   MathWhole rest;
@@ -239,23 +273,42 @@ bool m_has_tables(const Math *m) {
   return !m->is_double && m->vec->target->has_avx512;
 }
 
-/* A register holds a table: lanes are permuted in one instruction. */
-LLVMValueRef m_lookup(const Math *m, LLVMValueRef index, const MathTable *table) {
+/* |count| values at their places in |values|, in registers of sixteen. */
+static LLVMValueRef table_register(const Math *m, const double *values) {
+  LLVMValueRef lanes[MATH_TABLE_SIZE];
+  for (int i = 0; i < MATH_TABLE_SIZE; i++) lanes[i] = vec_constant_double(m->vec, TYPE_F32, values[i], 1);
+  return LLVMConstVector(lanes, MATH_TABLE_SIZE);
+}
+
+/* A register holds sixteen values, two hold 32: lanes are permuted in one instruction. */
+static LLVMValueRef look_up(const Math *m, LLVMValueRef index, const double *values, bool is_long) {
   const VecBuilder *vec = m->vec;
   if (m->lanes > MATH_TABLE_SIZE) {
     Math half = *m;
     half.lanes = m->lanes / 2;
-    LLVMValueRef low = m_lookup(&half, vec_slice(vec, index, 0, half.lanes), table);
-    LLVMValueRef high = m_lookup(&half, vec_slice(vec, index, half.lanes, half.lanes), table);
+    LLVMValueRef low = look_up(&half, vec_slice(vec, index, 0, half.lanes), values, is_long);
+    LLVMValueRef high = look_up(&half, vec_slice(vec, index, half.lanes, half.lanes), values, is_long);
     return vec_join(vec, low, high, half.lanes);
   }
-  LLVMValueRef values[MATH_TABLE_SIZE];
-  for (int i = 0; i < MATH_TABLE_SIZE; i++) values[i] = vec_constant_double(vec, TYPE_F32, table->values[i], 1);
   bool is_whole = m->lanes == MATH_TABLE_SIZE;
-  LLVMValueRef arguments[] = {LLVMConstVector(values, MATH_TABLE_SIZE),
-                              is_whole ? index : vec_pad(vec, index, m->lanes, MATH_TABLE_SIZE)};
-  LLVMValueRef found = vec_intrinsic(vec, "llvm.x86.avx512.permvar.sf.512", NULL, 0, arguments, 2);
+  LLVMValueRef wide = is_whole ? index : vec_pad(vec, index, m->lanes, MATH_TABLE_SIZE), found;
+  LLVMValueRef first = table_register(m, values);
+  if (is_long) {
+    LLVMValueRef arguments[] = {first, wide, table_register(m, values + MATH_TABLE_SIZE)};
+    found = vec_intrinsic(vec, "llvm.x86.avx512.vpermi2var.ps.512", NULL, 0, arguments, 3);
+  } else {
+    LLVMValueRef arguments[] = {first, wide};
+    found = vec_intrinsic(vec, "llvm.x86.avx512.permvar.sf.512", NULL, 0, arguments, 2);
+  }
   return is_whole ? found : vec_slice(vec, found, 0, m->lanes);
+}
+
+LLVMValueRef m_lookup(const Math *m, LLVMValueRef index, const MathTable *table) {
+  return look_up(m, index, table->values, false);
+}
+
+LLVMValueRef m_lookup_long(const Math *m, LLVMValueRef index, const MathLongTable *table) {
+  return look_up(m, index, table->values, true);
 }
 
 MathPlace m_place(const Math *m, LLVMValueRef x, double step) {
@@ -277,13 +330,11 @@ MathWhole m_sixteenths_product(const Math *m, LLVMValueRef a, double b) {
 }
 
 LLVMValueRef m_scale_by_floor(const Math *m, LLVMValueRef value, LLVMValueRef n) {
-  enum { LEAST_LANES = 4 };
-  if (m->lanes >= LEAST_LANES) return scale_by_instruction(m, value, n);
-  Math whole = *m;
-  whole.lanes = LEAST_LANES;
-  LLVMValueRef scaled = scale_by_instruction(&whole, vec_pad(m->vec, value, m->lanes, LEAST_LANES),
-                                             vec_pad(m->vec, n, m->lanes, LEAST_LANES));
-  return vec_slice(m->vec, scaled, 0, m->lanes);
+  return by_padded_instruction(m, &scaling, value, n);
+}
+
+LLVMValueRef m_within(const Math *m, LLVMValueRef a, double bound) {
+  return by_padded_instruction(m, &smaller_size, a, m_const(m, bound));
 }
 
 /* --- pairs --- */

@@ -73,10 +73,15 @@ LLVMValueRef m_scale_by_power(const Math *m, LLVMValueRef value, const MathWhole
 bool m_has_tables(const Math *m);
 /* The value for the lowest four bits of each of the integer lanes |index|. */
 LLVMValueRef m_lookup(const Math *m, LLVMValueRef index, const MathTable *table);
+/* The same for the lowest five bits. */
+LLVMValueRef m_lookup_long(const Math *m, LLVMValueRef index, const MathLongTable *table);
 /* The multiple of 1/16 nearest to a·b; the lowest four bits of |sum|'s are its sixteenths.  Beyond 2^18 it is wrong. */
 MathWhole m_sixteenths_product(const Math *m, LLVMValueRef a, double b);
 /* value·2^(n rounded down), rounded once, where there are tables. */
 LLVMValueRef m_scale_by_floor(const Math *m, LLVMValueRef value, LLVMValueRef n);
+/* |a| with its sign, |bound| with that sign where it is larger; |bound| of any sign for NaN.  Where there are tables.
+ */
+LLVMValueRef m_within(const Math *m, LLVMValueRef a, double bound);
 
 /* size = |x| = index·step + rest with |rest| <= step/2, index in the lowest four bits of integer lanes; size is 15.49
  * steps where |x| is more.  step has so few digits that 15 steps are a float.  NaN stays in size and rest. */

@@ -39,26 +39,35 @@ static ExpParts split_exp(const Math *m, LLVMValueRef x, LLVMValueRef x_low) {
 }
 
 /* Beyond these bounds the result is 0 or infinite. */
-static LLVMValueRef clamp_exponent(const Math *m, LLVMValueRef x) {
-  return m_clamp(m, x, m->is_double ? -746 : -104, m->is_double ? 710 : 89);
+static double least_exponent(const Math *m) {
+  return m->is_double ? -746 : -104;
 }
 
+static LLVMValueRef clamp_exponent(const Math *m, LLVMValueRef x) {
+  return m_clamp(m, x, least_exponent(m), m->is_double ? 710 : 89);
+}
+
+/* Of x within the bounds. */
 static LLVMValueRef exp_by_wholes(const Math *m, LLVMValueRef x) {
-  ExpParts parts = split_exp(m, clamp_exponent(m, x), NULL);
+  ExpParts parts = split_exp(m, x, NULL);
   return m_scale_by_power(m, m_add(m, parts.p, m_const(m, 1)), &parts.n);
 }
 
-/* Multiples of 1/16 for n, their powers from a table: r is so small that two terms do. */
+/* More than what remains beside a multiple of 1/16 where the result is neither 0 nor infinite. */
+#define SIXTEENTHS_REST 0x1.8p-6
+
+/* Multiples of 1/16 for n, their powers from a table: r is so small that two terms do.  Where n is beyond the range of
+ * results, NaN or infinite, it alone decides, and r only has to be small. */
 static LLVMValueRef exp_by_sixteenths(const Math *m, LLVMValueRef x) {
-  LLVMValueRef bounded = clamp_exponent(m, x);
-  MathWhole n = m_sixteenths_product(m, bounded, LOG2_E);
+  MathWhole n = m_sixteenths_product(m, x, LOG2_E);
   LLVMValueRef power = m_lookup(m, m_bits(m, n.sum), &table_power);
-  LLVMValueRef p = small_expm1(m, take_powers(m, bounded, n.value), &fit_exp_sixteenth);
+  LLVMValueRef rest = m_within(m, take_powers(m, x, n.value), SIXTEENTHS_REST);
+  LLVMValueRef p = small_expm1(m, rest, &fit_exp_sixteenth);
   return m_scale_by_floor(m, m_fma(m, power, p, power), n.value);
 }
 
 LLVMValueRef math_exp(const Math *m, LLVMValueRef x) {
-  return m_has_tables(m) ? exp_by_sixteenths(m, x) : exp_by_wholes(m, x);
+  return m_has_tables(m) ? exp_by_sixteenths(m, x) : exp_by_wholes(m, clamp_exponent(m, x));
 }
 
 LLVMValueRef math_exp_moderate(const Math *m, LLVMValueRef x) {
@@ -150,7 +159,8 @@ VEC_RULE(vec_math_tanh) {
  * third of a unit. */
 VEC_RULE(vec_math_logistic) {
   Math m = math_of(vec, op->type, lanes);
-  LLVMValueRef x = operands[0], e = exp_by_wholes(&m, m_neg(&m, m_abs(&m, x))), one = m_const(&m, 1);
+  LLVMValueRef x = operands[0], one = m_const(&m, 1);
+  LLVMValueRef e = exp_by_wholes(&m, m_at_least(&m, m_neg(&m, m_abs(&m, x)), least_exponent(&m)));
   LLVMValueRef numerator = m_select(&m, m_sign_bit(&m, x), e, one);
   LLVMValueRef denominator = m_add(&m, one, e), lost = m_sub(&m, e, m_sub(&m, denominator, one));
   LLVMValueRef quotient = m_div(&m, numerator, denominator);

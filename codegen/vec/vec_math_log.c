@@ -37,11 +37,15 @@ static LLVMValueRef lift_subnormal(const Math *m, LLVMValueRef x, LLVMValueRef *
   return m_select(m, is_small, m_scale(m, x, m->is_double ? 0x1p54 : 0x1p25), x);
 }
 
+/* ln 2 in two parts of f32, the first so short that multiples of it are exact. */
+#define LN_2_HIGH 0x1.62ep-1
+#define LN_2_LOW 0x1.0bfbe8e8p-15
+
 /* log(1 + f) + e·ln 2.  f64: with s = f/(2 + f), log(1 + f) = 2s + s³·R(s²), written as f - (f²/2 - s·(f²/2 + s²·R)) so
  * that only the small terms are rounded (Tang; also fdlibm).  f32: a polynomial in f, no division. */
 static LLVMValueRef log_of_parts(const Math *m, LLVMValueRef f, LLVMValueRef e) {
-  double high = m->is_double ? 0x1.62e42fefa38p-1 : 0x1.62ep-1;
-  double low = m->is_double ? 0x1.ef35793c7673p-45 : 0x1.0bfbe8e8p-15;
+  double high = m->is_double ? 0x1.62e42fefa38p-1 : LN_2_HIGH;
+  double low = m->is_double ? 0x1.ef35793c7673p-45 : LN_2_LOW;
   LLVMValueRef half_square = m_mul(m, f, m_scale(m, f, 0.5)), small = m_mul(m, e, m_const(m, low));
   if (m->precision == MATH_SINGLE) {
     LLVMValueRef cube = m_mul(m, m_mul(m, f, f), f);
@@ -64,16 +68,34 @@ static LLVMValueRef log_specials(const Math *m, LLVMValueRef x, LLVMValueRef res
   return m_select(m, m_compare_to(m, LLVMRealULT, x, 0), m_nan(m), result);
 }
 
+/* log x = e·ln 2 - log c + log(1 + r) with r = c·m - 1, c of a table by the first digits of m; |significand| is m,
+ * between 3/4 and 3/2. */
+static LLVMValueRef log_by_table(const Math *m, LLVMValueRef significand, LLVMValueRef e) {
+  enum { DIGITS_BELOW = 23 - 5 };
+  LLVMValueRef index = LLVMBuildLShr(m->b, m_bits(m, significand), m_int(m, DIGITS_BELOW), "");
+  LLVMValueRef r = m_fma(m, significand, m_lookup_long(m, index, &table_log_factor), m_const(m, -1));
+  LLVMValueRef high = m_fma(m, e, m_const(m, LN_2_HIGH), m_lookup_long(m, index, &table_log_high)); /* exact */
+  LLVMValueRef low = m_fma(m, e, m_const(m, LN_2_LOW), m_lookup_long(m, index, &table_log_low));
+  LLVMValueRef rest = m_fma(m, m_mul(m, r, r), m_polynomial(m, r, &fit_log_piece), low);
+  return m_add(m, high, m_add(m, r, rest));
+}
+
 /* AVX-512 takes floats apart in whole registers, special values and all: log 0 = -inf comes from the exponent, NaN for
  * negative x from the significand. */
 static LLVMValueRef log_by_instruction(const Math *m, LLVMValueRef x) {
-  if (m->is_double || !m->vec->target->has_avx512 || m->lanes < 4) return NULL;
-  if (m->lanes > 16) {
-    Math half = *m;
-    half.lanes = m->lanes / 2;
-    LLVMValueRef low = log_by_instruction(&half, vec_slice(m->vec, x, 0, half.lanes));
-    LLVMValueRef high = log_by_instruction(&half, vec_slice(m->vec, x, half.lanes, half.lanes));
-    return vec_join(m->vec, low, high, half.lanes);
+  enum { LEAST_LANES = 4, MOST_LANES = 16 };
+  Math part = *m;
+  if (!m_has_tables(m)) return NULL;
+  if (m->lanes < LEAST_LANES) {
+    part.lanes = LEAST_LANES;
+    LLVMValueRef result = log_by_instruction(&part, vec_pad(m->vec, x, m->lanes, LEAST_LANES));
+    return vec_slice(m->vec, result, 0, m->lanes);
+  }
+  if (m->lanes > MOST_LANES) {
+    int half = part.lanes = m->lanes / 2;
+    LLVMValueRef low = log_by_instruction(&part, vec_slice(m->vec, x, 0, half));
+    LLVMValueRef high = log_by_instruction(&part, vec_slice(m->vec, x, half, half));
+    return vec_join(m->vec, low, high, half);
   }
   static const char *const significands[] = {"llvm.x86.avx512.mask.getmant.ps.128",
                                              "llvm.x86.avx512.mask.getmant.ps.256",
@@ -90,7 +112,7 @@ static LLVMValueRef log_by_instruction(const Math *m, LLVMValueRef x) {
   LLVMValueRef of_x[] = {x, zeros, mask, rounding}, of_significand[] = {significand, zeros, mask, rounding};
   LLVMValueRef e = m_sub(m, vec_intrinsic(m->vec, exponents[width], NULL, 0, of_x, 3 + extra),
                          vec_intrinsic(m->vec, exponents[width], NULL, 0, of_significand, 3 + extra));
-  return log_of_parts(m, m_sub(m, significand, m_const(m, 1)), e);
+  return log_by_table(m, significand, e);
 }
 
 LLVMValueRef math_log(const Math *m, LLVMValueRef x) {
