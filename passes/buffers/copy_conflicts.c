@@ -284,6 +284,35 @@ static bool resolve_otherwise(Copier *copier, const AliasConflict *conflict) {
   return true;
 }
 
+/* --- which of two mentions is copied --- */
+
+/* Whether all that reads |value| runs before |loop| has come to its end. */
+static bool ends_with(const Copier *copier, const HloValue *value, const HloInstruction *loop) {
+  const int32_t *times = copier->analysis->ordering->times;
+  for (int32_t i = 0; i < value->use_count; i++) {
+    if (times[value->uses[i].user->id] > times[loop->id]) return false;
+  }
+  return !value->live_out;
+}
+
+/* Where a loop begins with a value that it changes, and reads the same value as one that it leaves alone, either of the
+ * two may be the copy.  The one that is only read: it ends with the loop, and what the loop changes stays in the memory
+ * in which the value was made.  The node of that mention; -1 where there is none, several, or a later reader. */
+static int32_t lasting_mention(Copier *copier, const AliasConflict *conflict) {
+  if (conflict->edge != ALIAS_LOOP_INIT || conflict->is_move || conflict->refusal.kind != ALIAS_OVERLAP) return -1;
+  const HloDataflow *flow = copier->analysis->flow;
+  const HloInstruction *loop = conflict->site, *state = loop->operands[0];
+  int32_t value = hlo_dataflow_value(flow, state, conflict->node), found = -1;
+  if (!ends_with(copier, &flow->values[value], loop)) return -1;
+  int32_t count = shape_nodes(&copier->shapes, state->shape)->count;
+  for (int32_t node = 0; node < count; node++) {
+    if (node == conflict->node || hlo_dataflow_value(flow, state, node) != value) continue;
+    if (found >= 0 || hlo_dataflow_is_carried(flow, loop, node)) return -1;
+    found = node;
+  }
+  return found;
+}
+
 /* --- rounds --- */
 
 static int64_t conflicts_of_place(Copier *copier, int64_t first, bool moves_only, int32_t *out_nodes,
@@ -294,7 +323,9 @@ static int64_t conflicts_of_place(Copier *copier, int64_t first, bool moves_only
     if (list[i].edge != list[first].edge || list[i].site != list[first].site || list[i].index != list[first].index)
       break;
     if (moves_only && !list[i].is_move) continue;
-    if (!resolve_otherwise(copier, &list[i])) out_nodes[count++] = list[i].node;
+    if (resolve_otherwise(copier, &list[i])) continue;
+    int32_t mention = lasting_mention(copier, &list[i]);
+    out_nodes[count++] = mention >= 0 ? mention : list[i].node;
   }
   *out_end = i;
   return count;
