@@ -12,6 +12,9 @@
 /* Operations of a factor that square blocks may repeat in code for each of their vectors. */
 #define SQUARE_OPERATIONS 3
 #define LEAST_COLUMNS 4
+/* Rows that are worth packing columns for whose elements are computed one by one; for fewer, loops leave out what its
+ * guard does not let through. */
+#define ROWS_OF_ELEMENTS 4
 /* So many rows are multiplied faster as f32 than the columns are packed for them. */
 #define FEW_PAIRED_ROWS 14
 /* Rows or columns of a chunk at least: packing the other factor for it then costs some percent. */
@@ -388,9 +391,23 @@ static void choose_split(ContractionBlocking *blocking) {
   }
 }
 
+/* Whether where loads of |set| are, or what guards them, is no plain number of steps along |dim|: elements are computed
+ * one by one. */
+static bool walks_unevenly(const Kernel *kernel, const ValueSet *set, int dim) {
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    int64_t step;
+    if (!set->has[v] || value->kind == KERNEL_CONSTANT || value->kind == KERNEL_APPLY) continue;
+    if (!kernel_plain_stride(kernel, value->address, dim, &step)) return true;
+  }
+  return false;
+}
+
 /* The rule of contraction.h. */
-static bool pays(const ContractionBlocking *blocking) {
+static bool pays(const Kernel *kernel, const ContractionBlocking *blocking) {
   if (blocking->columns.size < LEAST_COLUMNS || blocking->column_run < 3 || blocking->depth.size < 4) return false;
+  int column = blocking->columns.dims[blocking->columns.count - 1];
+  if (blocking->rows.size < ROWS_OF_ELEMENTS && walks_unevenly(kernel, &blocking->rhs_set, column)) return false;
   return (double)blocking->rows.size * (double)blocking->columns.size * (double)blocking->depth.size >= 4096;
 }
 
@@ -587,7 +604,7 @@ static bool complete_blocking(const Kernel *kernel, const VecTarget *target, Con
   if (!match_fold(kernel, blocking) || !match_epilogue(kernel, blocking) || !find_roles(kernel, blocking)) return false;
   if (contraction_choose_skinny(kernel, target, blocking)) return true;
   choose_run(kernel, target, blocking);
-  if (!pays(blocking)) return false;
+  if (!pays(kernel, blocking)) return false;
   choose_group(kernel, target, blocking);
   blocking->rhs_type = blocking->type;
   if (!choose_tile_and_blocks(kernel, target, limit, blocking)) return false;

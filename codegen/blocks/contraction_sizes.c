@@ -70,7 +70,7 @@ typedef struct PackingCost {
 typedef struct PackingCosts {
   PackingCost lhs, rhs;
   bool rhs_runs_along_depth;
-  double row_pages; /* of a row of the rhs, which a panel reads a part of */
+  double row_pages; /* of a row of the rhs; at most 1: from row to row there is a new one */
 } PackingCosts;
 
 /* --- the depth --- */
@@ -275,9 +275,10 @@ static double rhs_reading_cost(const ContractionBlocking *blocking, const Packin
   double bytes = rhs_bytes(blocking), total = reading_cost(bytes, bytes);
   double pages = (double)blocking->depth.size * packing->row_pages;
   double visits = (double)ceil_div(blocking->panel_count, blocking->panels_per_chunk);
-  if (pages > KNOWN_PAGES) total += visits * pages * page_cost;
   double rows = (double)(blocking->tiles_per_block * blocking->tile_rows);
   int64_t along = blocking->panels_per_chunk * blocking->panel_width * type_storage_bytes(blocking->type);
+  /* of each row as many as a visit goes along */
+  if (pages > KNOWN_PAGES) total += visits * pages * page_cost * fmax(1, (double)along / PAGE_BYTES);
   /* one row of sums is one more stream wherever it lies */
   bool sums_are_apart = !blocking->sums_in_result || blocking->rows.size == 1;
   bool is_streamed = blocking->block_depth <= STREAMED_DEPTH && along >= PAGE_BYTES / 2 && sums_are_apart;

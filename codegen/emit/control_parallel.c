@@ -251,7 +251,8 @@ void control_call_shared(ControlEmitter *control, const KernelCode *code, LLVMVa
   set_slot(vec, context, FUNCTION_SLOT, code->function);
   if (code->scratch_bytes > 0) {
     set_slot(vec, context, FURTHER_SCRATCH_SLOT, control_further_scratch(control));
-    LLVMValueRef bytes = LLVMConstInt(types.index, (unsigned long long)code->scratch_bytes, false);
+    int64_t each = align_up(code->scratch_bytes, KERNEL_SCRATCH_ALIGNMENT);
+    LLVMValueRef bytes = LLVMConstInt(types.index, (unsigned long long)each, false);
     set_slot(vec, context, SCRATCH_BYTES_SLOT, bytes);
   }
   LLVMValueRef most = LLVMConstInt(types.index, (unsigned long long)code->chunk_limit, false);

@@ -9,7 +9,7 @@
 typedef struct KernelCode {
   LLVMValueRef function; /* internal, void: one pointer per buffer in order, those of role SCRATCH excepted; a pointer
                             to scratch (64-byte aligned); what kernel_code_parameters says */
-  int64_t scratch_bytes; /* a multiple of 64; contents irrelevant */
+  int64_t scratch_bytes; /* contents irrelevant; each thread's begins at a multiple of 64 */
   int64_t piece_count;   /* the function does pieces [begin, end) of so many; different ones may run at the same time,
                             each run with scratch of its own, and leave the same bits however they are cut into runs */
   int64_t chunk_limit;   /* so many runs are worthwhile; 1: the function does everything in one call */

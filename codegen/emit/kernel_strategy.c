@@ -13,14 +13,24 @@ int emit_row_count(const Kernel *kernel) {
   return count;
 }
 
+static int64_t row_size(const KernelBuffer *row) {
+  return row->role == KERNEL_SCRATCH ? row->element_count * type_storage_bytes(row->type) : 0;
+}
+
 int64_t emit_row_place(const Kernel *kernel, int buffer) {
   int64_t place = 0;
-  for (int b = 0; b < buffer; b++) {
-    const KernelBuffer *row = &kernel->buffers[b];
-    if (row->role != KERNEL_SCRATCH) continue;
-    place += align_up(row->element_count * type_storage_bytes(row->type), KERNEL_SCRATCH_ALIGNMENT);
-  }
+  for (int b = 0; b < buffer; b++) place += align_up(row_size(&kernel->buffers[b]), KERNEL_SCRATCH_ALIGNMENT);
   return place;
+}
+
+/* Where the last row ends. */
+static int64_t rows_end(const Kernel *kernel) {
+  int64_t end = 0;
+  for (int b = 0; b < kernel->buffer_count; b++) {
+    int64_t size = row_size(&kernel->buffers[b]);
+    if (size > 0) end = emit_row_place(kernel, b) + size;
+  }
+  return end;
 }
 
 /* --- small Kernels --- */
@@ -146,8 +156,8 @@ static void choose_tiles(const Kernel *kernel, const VecTarget *target, Contract
 
 void kernel_strategy_choose(const Kernel *kernel, const VecTarget *target, ContractionScratch limit, Arena *arena,
                             KernelStrategy *out_strategy) {
-  int64_t row_bytes = emit_row_place(kernel, kernel->buffer_count);
-  *out_strategy = (KernelStrategy){.split = uncut, .row_bytes = row_bytes, .scratch_bytes = row_bytes};
+  *out_strategy = (KernelStrategy){
+      .split = uncut, .row_bytes = emit_row_place(kernel, kernel->buffer_count), .scratch_bytes = rows_end(kernel)};
   if (kernel->part_count > 0) {
     choose_tiles(kernel, target, limit, arena, out_strategy);
   } else if (sort_matches(kernel)) {
@@ -162,6 +172,7 @@ void kernel_strategy_choose(const Kernel *kernel, const VecTarget *target, Contr
 }
 
 KernelScratch kernel_strategy_scratch(const KernelStrategy *strategy) {
-  int64_t further = strategy->phase_count > 0 ? strategy->chunk_bytes : strategy->scratch_bytes;
+  int64_t each = align_up(strategy->scratch_bytes, KERNEL_SCRATCH_ALIGNMENT);
+  int64_t further = strategy->phase_count > 0 ? strategy->chunk_bytes : each;
   return (KernelScratch){strategy->scratch_bytes, strategy->chunk_limit > 1 ? further : 0};
 }

@@ -104,9 +104,9 @@ typedef struct KernelStrategy {
   int64_t chunks_per_worker;
   int64_t phase_count;   /* as in KernelCode */
   int64_t chunk_bytes;   /* of phases: scratch of each chunk after the first */
-  int64_t row_bytes;     /* of the scratch: the Kernel's buffers of role SCRATCH, which stand first */
+  int64_t row_bytes;     /* of the scratch: the Kernel's buffers of role SCRATCH, which stand first, aligned */
   int64_t index_bytes;   /* of tiles: the coordinates of a tile, which follow; then the parts' scratch */
-  int64_t scratch_bytes; /* all of it, a multiple of KERNEL_SCRATCH_ALIGNMENT */
+  int64_t scratch_bytes; /* all of it, aligned to KERNEL_SCRATCH_ALIGNMENT; of rows alone, to the end of the last */
 } KernelStrategy;
 
 #define KERNEL_SCRATCH_ALIGNMENT 64
