@@ -228,7 +228,7 @@ static LLVMValueRef rows_up_to(ContractionEmitter *emitter, int64_t bound, LLVMV
   LLVMValueRef left = LLVMBuildSub(vec->builder, block_int(vec, bound), without, "");
   LLVMValueRef up =
       ir_index_maximum(vec->builder, ir_index_add(vec->builder, left, block_int(vec, step - 1)), block_int(vec, 0));
-  return LLVMBuildUDiv(vec->builder, up, block_int(vec, step), "");
+  return step == 1 ? up : LLVMBuildUDiv(vec->builder, up, block_int(vec, step), "");
 }
 
 /* The rows of the tile that begin inside of the image: from |*out_first| of the tile's on, as many as are returned. */

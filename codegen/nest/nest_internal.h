@@ -243,8 +243,9 @@ typedef struct NestWriter {
   NestFunction *nest;
   StringBuilder *out;
   int label_count;
-  ARRAY(StringView) pool; /* constants after the code: their directives */
-  int block;              /* whose instructions are written */
+  ARRAY(StringView) pool;           /* constants after the code: their directives */
+  int block;                        /* whose instructions are written */
+  bool is_target[NEST_MOST_BLOCKS]; /* blocks that jumps lead to, as far as they are written */
 } NestWriter;
 
 enum { NEST_FIRST_LABEL = 20, NEST_FIRST_CONSTANT = 10000 };

@@ -150,7 +150,12 @@ void nest_write_unless(NestWriter *writer, const NestCondition *condition, int p
 
 /* target += factor × place, by way of rax */
 static void add_product(NestWriter *writer, int64_t factor, const char *place, const char *target) {
-  if (factor == 1 || factor == -1) {
+  bool is_unit = factor == 1 || factor == -1;
+  if (is_unit && (place[0] == '%' || target[0] == '%')) {
+    sb_printf(writer->out, "%s %s, %s\n", factor == 1 ? "addq" : "subq", place, target);
+    return;
+  }
+  if (is_unit) {
     sb_printf(writer->out, "movq %s, %%rax\n", place);
   } else if (is_small(factor)) {
     sb_printf(writer->out, "imulq $$%lld, %s, %%rax\n", (long long)factor, place);
@@ -176,42 +181,51 @@ static bool is_its_own_result(const NestFunction *nest, const NestCell *cell) {
          nest->atoms.data[cell->form.terms[0].atom].kind == NEST_RESULT && cell->form.constant == 0;
 }
 
+static bool begins_at_zero(const NestFunction *nest, const NestCell *cell, const NestTerm *term) {
+  const NestAtom *atom = &nest->atoms.data[term->atom];
+  return atom->kind == NEST_COUNTER &&
+         (cell->anchor < 0 || !nest_loop_contains(nest, atom->number, nest->values.data[cell->anchor].block));
+}
+
+/* target ← factor × place, the first of a sum. */
+static void begin_sum(NestWriter *writer, int64_t factor, const char *place, const char *target) {
+  if (factor == 1) {
+    if (strcmp(place, target) != 0) sb_printf(writer->out, "movq %s, %s\n", place, target);
+  } else if (is_small(factor)) {
+    sb_printf(writer->out, "imulq $$%lld, %s, %s\n", (long long)factor, place, target);
+  } else {
+    sb_printf(writer->out, "movq $$0, %s\n", target);
+    add_product(writer, factor, place, target);
+  }
+}
+
 static void begin_cell(NestWriter *writer, const NestCell *cell) {
   NestFunction *nest = writer->nest;
-  const char *place = place_of(nest, cell);
-  int64_t constant = cell->form.constant;
-  /* By way of rdx: the place may be one that a term is in. */
-  bool is_begun = false;
+  const char *place = place_of(nest, cell), *froms[NEST_MOST_TERMS];
+  int64_t constant = cell->form.constant, factors[NEST_MOST_TERMS];
+  /* By way of rdx where the place is no register, or one that a term is in after the sum has begun. */
+  bool is_direct = place[0] == '%';
+  int count = 0;
   for (int t = 0; t < cell->form.count; t++) {
     const NestTerm *term = &cell->form.terms[t];
-    const NestAtom *atom = &nest->atoms.data[term->atom];
-    bool begins_at_zero =
-        atom->kind == NEST_COUNTER &&
-        (cell->anchor < 0 || !nest_loop_contains(nest, atom->number, nest->values.data[cell->anchor].block));
-    if (begins_at_zero) continue;
+    if (begins_at_zero(nest, cell, term)) continue;
     int64_t offset;
-    const char *from = term_place(writer, term, cell->start, &offset);
+    froms[count] = term_place(writer, term, cell->start, &offset);
+    factors[count] = term->factor;
     constant = (int64_t)((uint64_t)constant + (uint64_t)offset * (uint64_t)term->factor);
-    if (!is_begun && is_small(term->factor)) {
-      if (term->factor == 1)
-        sb_printf(writer->out, "movq %s, %%rdx\n", from);
-      else
-        sb_printf(writer->out, "imulq $$%lld, %s, %%rdx\n", (long long)term->factor, from);
-    } else {
-      if (!is_begun) sb_append_cstring(writer->out, "xorl %edx, %edx\n");
-      add_product(writer, term->factor, from, "%rdx");
-    }
-    is_begun = true;
+    if (strcmp(froms[count], place) == 0 && (count > 0 || !is_small(term->factor))) is_direct = false;
+    count++;
   }
-  if (!is_begun && is_small(constant)) {
+  if (count == 0 && is_small(constant)) {
     sb_printf(writer->out, "movq $$%lld, %s\n", (long long)constant, place);
     return;
   }
-  if (!is_begun)
-    load_number(writer, constant, "%rdx");
-  else
-    add_number(writer, constant, "%rdx");
-  sb_printf(writer->out, "movq %%rdx, %s\n", place);
+  const char *target = is_direct ? place : "%rdx";
+  if (count == 0) load_number(writer, constant, target);
+  if (count > 0) begin_sum(writer, factors[0], froms[0], target);
+  for (int t = 1; t < count; t++) add_product(writer, factors[t], froms[t], target);
+  if (count > 0) add_number(writer, constant, target);
+  if (!is_direct) sb_printf(writer->out, "movq %%rdx, %s\n", place);
 }
 
 /* Those that begin at the entry of |loop|, or after |value|; the counters first, and results. */
@@ -277,6 +291,25 @@ static void write_quotient(NestWriter *writer, int64_t divisor) {
   if (log > 1) sb_printf(writer->out, "shrq $$%d, %%rdx\n", log - 1);
 }
 
+/* place ← form.  Cells that are read where a result is made end no earlier than it begins: they are elsewhere. */
+static void write_to_place(NestWriter *writer, const NestForm *form, int position, const char *place) {
+  int64_t offset;
+  int number = nest_cell(writer->nest, form, false, writer->block, position, &offset);
+  const NestCell *cell = number < 0 ? NULL : cell_at(writer->nest, number);
+  bool is_register = place[0] == '%';
+  if (cell == NULL && is_small(offset)) {
+    sb_printf(writer->out, "movq $$%lld, %s\n", (long long)offset, place);
+  } else if (cell != NULL && cell->reg >= 0 && is_register && offset != 0 && is_small(offset)) {
+    sb_printf(writer->out, "leaq %lld(%%%s), %s\n", (long long)offset, cell_registers[cell->reg], place);
+  } else if (cell != NULL && (cell->reg >= 0 || is_register)) {
+    sb_printf(writer->out, "movq %s, %s\n", place_of(writer->nest, cell), place);
+    add_number(writer, offset, place);
+  } else {
+    nest_write_integer(writer, form, position);
+    sb_printf(writer->out, "movq %%rax, %s\n", place);
+  }
+}
+
 static void write_result(NestWriter *writer, const NestValue *value) {
   NestFunction *nest = writer->nest;
   StringBuilder *out = writer->out;
@@ -297,11 +330,10 @@ static void write_result(NestWriter *writer, const NestValue *value) {
   }
   if (value->op == NEST_PICK) {
     int end = nest_label(writer);
-    nest_write_integer(writer, second, value->position);
-    sb_append_cstring(out, "movq %rax, %rdx\n");
+    write_to_place(writer, second, value->position, place);
     nest_write_unless(writer, value->condition, value->position, end);
-    nest_write_integer(writer, &value->other, value->position);
-    sb_printf(out, "movq %%rax, %%rdx\n%d:\nmovq %%rdx, %s\n", end, place);
+    write_to_place(writer, &value->other, value->position, place);
+    sb_printf(out, "%d:\n", end);
     return;
   }
   nest_write_integer(writer, &value->other, value->position);
@@ -396,7 +428,13 @@ static StringView edge_text(NestWriter *writer, int from, int to) {
   return sb_view(&text);
 }
 
+static bool is_empty_edge(NestWriter *writer, int from, int to) {
+  return edge_text(writer, from, to).size == 0;
+}
+
+/* The label of block |to|, for a jump from |from|. */
 static const char *target_of(NestWriter *writer, int from, int to) {
+  writer->is_target[to] = true;
   return arena_printf(writer->nest->arena, "%d%c", NEST_FIRST_LABEL + to, to > from ? 'f' : 'b');
 }
 
@@ -445,6 +483,10 @@ static void write_end(NestWriter *writer, int number) {
     go_on(writer, number, block->successors[0]);
   } else if (block->loop >= 0 && nest->loops.data[block->loop].latch == number) {
     write_latch(writer, number, block->loop);
+  } else if (block->successors[0] == number + 1 && is_empty_edge(writer, number, number + 1) &&
+             is_empty_edge(writer, number, block->successors[1])) {
+    writer->is_target[block->successors[1]] = true;
+    nest_write_unless(writer, block->condition, block->last, NEST_FIRST_LABEL + block->successors[1]);
   } else {
     int other = nest_label(writer);
     nest_write_unless(writer, block->condition, block->last, other);
@@ -462,6 +504,12 @@ static bool is_innermost_header(const NestFunction *nest, int block) {
     if (nest->loops.data[l].parent == loop) return false;
   }
   return true;
+}
+
+static bool is_header(const NestFunction *nest, int block) {
+  bool is_found = false;
+  for (int64_t l = 0; l < nest->loops.count; l++) is_found |= nest->loops.data[l].header == block;
+  return is_found;
 }
 
 static void write_entry(NestWriter *writer) {
@@ -492,7 +540,7 @@ StringView nest_write(NestFunction *nest) {
   write_entry(&writer);
   for (int b = 0; b < nest->block_count; b++) {
     if (is_innermost_header(nest, b)) sb_append_cstring(&out, ".p2align 4, 0x90\n");
-    sb_printf(&out, "%d:\n", NEST_FIRST_LABEL + b);
+    if (is_header(nest, b) || writer.is_target[b]) sb_printf(&out, "%d:\n", NEST_FIRST_LABEL + b);
     for (int p = nest->blocks[b].first; p < nest->blocks[b].last; p++) {
       writer.block = b;
       if (!nest->values.data[nest->order.data[p]].is_early) write_value(&writer, nest->order.data[p]);
