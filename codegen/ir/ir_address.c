@@ -1,6 +1,7 @@
 #include "codegen/ir/ir_address.h"
 
 #include "base/array.h"
+#include "base/hash_map.h"
 #include "codegen/ir/ir_index.h"
 
 /* --- indices as sums --- */
@@ -52,6 +53,7 @@ typedef struct Settled {
   LLVMValueRef left, right;
   int64_t factor; /* of a product */
   LLVMValueRef value;
+  int64_t next; /* place of another one with the same key, -1 for none */
 } Settled;
 
 typedef struct Settler {
@@ -59,20 +61,32 @@ typedef struct Settler {
   LLVMBuilderRef builder;
   Arena *arena;
   ARRAY(Settled) settled;
+  IntMap places; /* key_of → the latest of |settled| */
 } Settler;
+
+static uint64_t key_of(const Settled *sum) {
+  uint64_t key = hash_u64((uint64_t)(uintptr_t)sum->block);
+  key = hash_combine(key, (uint64_t)(uintptr_t)sum->left);
+  return hash_combine(hash_combine(key, (uint64_t)(uintptr_t)sum->right), (uint64_t)sum->factor);
+}
+
+static bool is_same(const Settled *a, const Settled *b) {
+  return a->block == b->block && a->left == b->left && a->right == b->right && a->factor == b->factor;
+}
 
 /* left + right, or left × factor where there is no right, at the builder's place. */
 static LLVMValueRef settle(Settler *settler, LLVMValueRef left, LLVMValueRef right, int64_t factor) {
-  LLVMBasicBlockRef block = LLVMGetInsertBlock(settler->builder);
-  for (int64_t i = 0; i < settler->settled.count; i++) {
-    const Settled *known = &settler->settled.data[i];
-    if (known->block == block && known->left == left && known->right == right && known->factor == factor)
-      return known->value;
+  Settled sum = {LLVMGetInsertBlock(settler->builder), left, right, factor, NULL, -1};
+  uint64_t key = key_of(&sum);
+  int_map_find(&settler->places, key, &sum.next);
+  for (int64_t i = sum.next; i >= 0; i = settler->settled.data[i].next) {
+    if (is_same(&settler->settled.data[i], &sum)) return settler->settled.data[i].value;
   }
-  LLVMValueRef value = right != NULL ? LLVMBuildAdd(settler->builder, left, right, "")
-                                     : ir_index_multiply(settler->builder, left, factor);
-  array_push(&settler->settled, settler->arena, ((Settled){block, left, right, factor, value}));
-  return value;
+  sum.value = right != NULL ? LLVMBuildAdd(settler->builder, left, right, "")
+                            : ir_index_multiply(settler->builder, left, factor);
+  int_map_set(&settler->places, key, settler->settled.count);
+  array_push(&settler->settled, settler->arena, sum);
+  return sum.value;
 }
 
 /* The innermost loop around |use| that |atom| is made in, -1 for none. */
@@ -166,6 +180,7 @@ static void erase_unused(const IrBlocks *blocks) {
 
 void ir_addresses_settle(const IrBlocks *blocks, Arena *arena) {
   Settler settler = {.blocks = blocks, .arena = arena};
+  int_map_init(&settler.places, arena);
   settler.builder =
       LLVMCreateBuilderInContext(LLVMGetTypeContext(LLVMTypeOf(LLVMBasicBlockAsValue(blocks->blocks[0]))));
   for (int b = 0; b < blocks->count; b++) {
