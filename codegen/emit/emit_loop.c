@@ -478,7 +478,7 @@ static void emit_outer_vector_dim(KernelEmitter *emitter, int level, uint64_t kn
       PointLoop tiles = emit_sweep_begin(emitter, range, &tile);
       VectorPart columns = *part;
       columns.lanes = emit_sweep_columns(emitter);
-      emit_outer_part(emitter, level, known, &columns, tile);
+      if (!emitter->kernel->folds[0].is_scan) emit_outer_part(emitter, level, known, &columns, tile);
       emit_sweep_end(emitter, &tiles);
     } else {
       emit_outer_part(emitter, level, known, part, range);

@@ -1,4 +1,4 @@
-/* Sweeps: folds over rows, with the accumulators in memory. */
+/* Sweeps: folds and scans over rows, with the accumulators in memory. */
 #include "base/checked_math.h"
 #include "codegen/emit/emit_internal.h"
 
@@ -61,10 +61,12 @@ static void set_seeds(KernelEmitter *emitter, IndexRange tile) {
   end_columns(emitter, &columns);
 }
 
+/* The step of a row, and what scans store at it. */
 static void advance_all(KernelEmitter *emitter) {
   const Kernel *kernel = emitter->kernel;
   LLVMValueRef next[SWEEP_MOST_FOLDS];
   for (int f = 0; f < kernel->fold_count; f++) next[f] = point_value_lanes(&emitter->point, kernel->folds[f].next);
+  if (kernel->folds[0].is_scan) emit_stores(emitter, kernel->folds[0].stage);
   for (int f = 0; f < kernel->fold_count; f++) emitter->point.accumulators[f] = next[f];
 }
 

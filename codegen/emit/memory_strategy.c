@@ -141,12 +141,24 @@ static int only_inner_dim(const Kernel *kernel) {
   return found >= 0 && kernel->dims[found].kind == KERNEL_REDUCTION ? found : -1;
 }
 
-static bool folds_only(const Kernel *kernel, int stage) {
-  if (kernel->stages[stage].store_count > 0 || kernel->fold_count > SWEEP_MOST_FOLDS) return false;
+/* Folds of a stage that stores nothing, or scans of the only stage, whose stores go along |dim| to what no cache holds:
+ * in the caches the rows of powers of two would be in one another's way. */
+static bool may_be_swept(const Kernel *kernel, int stage, int dim) {
+  const KernelStage *info = &kernel->stages[stage];
+  bool are_scans = info->store_count > 0;
+  if (kernel->fold_count == 0 || kernel->fold_count > SWEEP_MOST_FOLDS || (are_scans && kernel->stage_count > 1))
+    return false;
   for (int f = 0; f < kernel->fold_count; f++) {
-    if (kernel->folds[f].stage != stage || kernel->folds[f].is_scan) return false;
+    if (kernel->folds[f].stage != stage || kernel->folds[f].is_scan != are_scans) return false;
   }
-  return kernel->fold_count > 0;
+  for (int i = 0; i < info->store_count; i++) {
+    int64_t stride;
+    bool is_plain = kernel_plain_stride(kernel, info->stores[i].address, dim, &stride) && stride == 1;
+    const KernelBuffer *buffer = &kernel->buffers[info->stores[i].buffer];
+    bool is_large = buffer->element_count * type_storage_bytes(buffer->type) >= STREAMED_BYTES;
+    if (!is_plain || !is_large || info->stores[i].predicate >= 0) return false;
+  }
+  return true;
 }
 
 /* Whether rows of a large array are read: far apart, each contiguous along |dim|. */
@@ -158,7 +170,8 @@ static bool reads_far_rows(const Kernel *kernel, int rows, int dim) {
     int64_t stride;
     if (value->stage != kernel->dims[rows].stage || value->kind != KERNEL_LOAD) continue;
     int64_t bytes = type_storage_bytes(kernel->buffers[value->buffer].type);
-    if (!kernel_plain_stride(kernel, value->address, rows, &stride) || stride * bytes < SWEEP_ROW_BYTES) return false;
+    if (!kernel_plain_stride(kernel, value->address, rows, &stride)) return false;
+    if (max_i64(stride, -stride) * bytes < SWEEP_ROW_BYTES) return false;
     if (kernel->dims[rows].extent * kernel->dims[dim].extent * bytes < SWEEP_BYTES) return false;
   }
   return true;
@@ -186,7 +199,7 @@ static bool may_hold(const Kernel *kernel, const KernelStore *store, int dim, Pr
 /* In a result where there is one for them, else in the scratch. */
 static void place_accumulators(const Kernel *kernel, int dim, SweepStrategy *sweep) {
   const KernelStage *stage = &kernel->stages[kernel->stage_count - 1];
-  int next = 0;
+  int next = kernel->folds[0].is_scan ? stage->store_count : 0; /* those of scans hold their steps */
   for (int f = 0; f < kernel->fold_count; f++) {
     PrimitiveType type = kernel->folds[f].type;
     while (next < stage->store_count && !may_hold(kernel, &stage->stores[next], dim, type)) next++;
@@ -203,7 +216,8 @@ SweepStrategy memory_sweep_choose(const Kernel *kernel, const VectorWalk *walk) 
   SweepStrategy none = {.dim = -1};
   int rows = only_inner_dim(kernel);
   if (walk->dim < 0 || walk->is_cut || walk->parts[0].masked != 0 || rows < 0) return none;
-  if (kernel->dims[rows].extent < 2 * SWEEP_ROWS || !folds_only(kernel, kernel->dims[rows].stage)) return none;
+  if (kernel->dims[rows].extent < 2 * SWEEP_ROWS || !may_be_swept(kernel, kernel->dims[rows].stage, walk->dim))
+    return none;
   if (!reads_far_rows(kernel, rows, walk->dim)) return none;
   SweepStrategy sweep = {.dim = rows};
   int64_t bytes = 0;
