@@ -473,12 +473,9 @@ static PrimitiveType narrow_source(const Kernel *kernel, int32_t factor) {
   return TYPE_INVALID;
 }
 
-/* Two bf16 to a lane where there are instructions for them, all blocks of the depth being of whole pairs: what lies
- * beyond a row of the lhs need not be a number that is zero times zero.  Few rows are read where they are. */
-static void choose_bf16_pairs(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking) {
-  int innermost = blocking->depth.dims[blocking->depth.count - 1];
-  bool is_even = kernel->dims[innermost].extent % 2 == 0;
-  if (!target->has_bf16_pairs || !is_even || blocking->rows.size <= FEW_PAIRED_ROWS) return;
+/* Two bf16 to a lane where there are instructions for them.  Few rows are read where they are. */
+static void choose_bf16_pairs(const VecTarget *target, ContractionBlocking *blocking) {
+  if (!target->has_bf16_pairs || blocking->rows.size <= FEW_PAIRED_ROWS) return;
   blocking->group = 2;
   blocking->packed_type = TYPE_U16; /* their bits */
   blocking->dot = VEC_DOT_BF16;
@@ -493,7 +490,7 @@ static void choose_group(const Kernel *kernel, const VecTarget *target, Contract
   if (lhs == TYPE_INVALID || rhs == TYPE_INVALID || blocking->segment < blocking->column_run) return;
   if (contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth) < blocking->depth.count) return;
   if (blocking->type == TYPE_F32) {
-    if (lhs == TYPE_BF16 && rhs == TYPE_BF16) choose_bf16_pairs(kernel, target, blocking);
+    if (lhs == TYPE_BF16 && rhs == TYPE_BF16) choose_bf16_pairs(target, blocking);
     return;
   }
   if ((blocking->type != TYPE_S32 && blocking->type != TYPE_U32) || lhs == TYPE_BF16 || rhs == TYPE_BF16) return;

@@ -217,6 +217,25 @@ static IndexRange square_rows(const ContractionEmitter *emitter, LLVMValueRef ro
   return (IndexRange){begin, ir_index_add(vec->builder, begin, count)};
 }
 
+/* A pair of bf16 of which the depth has only the first ends with zero: what was there before need not be a number,
+ * which the rhs's zero would not take away.  Chunks end within a pair at the end of their dim only
+ * (contraction_sizes.c). */
+static void end_pairs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_count) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  int64_t extent = emitter->kernel->dims[blocking->depth.dims[blocking->chunk_dim]].extent;
+  if (blocking->dot != VEC_DOT_BF16 || blocking->inside_chunk * extent % 2 == 0) return;
+  LLVMTypeRef flag = LLVMInt1TypeInContext(vec->context);
+  LLVMBasicBlockRef after = ir_if_begin(vec->builder, LLVMBuildTrunc(vec->builder, block->depth, flag, ""));
+  PointLoop rows = point_loop_begin_guarded(&emitter->point, ir_range_below(row_count), 1);
+  LLVMValueRef row = ir_index_multiply(vec->builder, rows.index, blocking->row_stride * blocking->group);
+  LLVMValueRef end =
+      block_element(vec, blocking->packed_type, emitter->lhs_pack, ir_index_add(vec->builder, row, block->depth));
+  LLVMBuildStore(vec->builder, LLVMConstNull(vec_type(vec, blocking->packed_type, 1)), end);
+  point_loop_end(&emitter->point, &rows);
+  ir_if_end(vec->builder, after);
+}
+
 void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin,
                           LLVMValueRef row_count) {
   ElementLoops loops = contraction_loops_begin(emitter);
@@ -229,6 +248,7 @@ void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, 
   } else {
     pack_rows(emitter, block, row_begin, row_count, NULL);
   }
+  end_pairs(emitter, block, row_count);
   contraction_loops_end(emitter, &loops);
 }
 
