@@ -59,6 +59,9 @@ Status file_uses_check(const FileUses *uses, DiagSink *diag) {
     for (int64_t j = 0; j < uses->list.count && output->is_written; j++) {
       const FileUse *other = &uses->list.data[j];
       if (i == j || !file_is_same(uses->arena, output->path, other->path)) continue;
+      if (other->is_written && strcmp(output->name, other->name) == 0)
+        return diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "two outputs would go to '%s': %s of two inputs",
+                          other->path, other->name);
       if (other->is_written)
         return diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "two outputs would go to '%s': %s and %s", other->path,
                           output->name, other->name);
