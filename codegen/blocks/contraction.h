@@ -26,6 +26,7 @@ typedef struct ContractionScratch {
  *  - stage 1 stores what it computes from a0, without guards, in steps of 1 to 4 elements along a dim that one factor
  * alone depends on (a column), and can be computed in lanes along it;
  *  - columns × rows × depth ≥ 4096, at least 4 columns, 3 of them in a row, depth ≥ 4;
+ *  - at least 4 rows where columns are computed element by element (an input spread by a convolution's base dilation);
  *  - a single row only where the rhs can be read in place, contiguous along the columns.
  *
  * Or else, of floats: at most 4 rows, at least 8 columns, the columns' factor contiguous along a dim of the depth, at
