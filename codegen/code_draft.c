@@ -88,17 +88,20 @@ static const KernelUse **first_uses(Arena *arena, const KernelTable *kernels) {
 int64_t code_draft_kernel_count(const CodeDraft *draft, int64_t *out_distinct) {
   const KernelTable *kernels = draft->kernels;
   int64_t count = 0;
-  int32_t identities = 0; /* dense, in order of their first use */
+  Arena *scratch = arena_create();
+  bool *is_known = ARENA_NEW_ARRAY(scratch, bool, kernels != NULL ? kernels->identity_count + 1 : 1);
   *out_distinct = 0;
   for (int64_t r = 0; kernels != NULL && r < kernels->rows.count; r++) {
     const KernelUses *row = &kernels->rows.data[r];
     count += row->count;
     for (int32_t i = 0; i < row->count; i++) {
-      if (row->uses[i].identity < identities) continue;
-      identities = row->uses[i].identity + 1;
+      bool *is_old = &is_known[row->uses[i].identity];
+      if (*is_old) continue;
+      *is_old = true;
       *out_distinct += draft->plans != NULL || !kernel_is_tiny(row->uses[i].kernel);
     }
   }
+  arena_destroy(scratch);
   return count;
 }
 
@@ -192,11 +195,11 @@ Status code_draft_measure(CodeDraft *draft, const HloModule *module, const HloSc
 
 /* By |policy|, with runs.  |out_bytes|: the workspace with the space of residents. */
 static Status try_residents(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment,
-                            ResidencyPolicy policy, KeptPlans *cache, ModulePlans *plans, DiagSink *diag,
-                            int64_t *out_bytes) {
+                            const KernelTable *kernels, ResidencyPolicy policy, KeptPlans *cache, ModulePlans *plans,
+                            DiagSink *diag, int64_t *out_bytes) {
   *out_bytes = assignment->workspace_bytes;
   RETURN_IF_ERROR(
-      module_plans_keep(draft->arena, module, assignment, draft->kernels, &draft->tiler, policy, cache, diag, plans));
+      module_plans_keep(draft->arena, module, assignment, kernels, &draft->tiler, policy, cache, diag, plans));
   if (plans->has_residents) {
     VecTarget targets[LLVM_MOST_VARIANTS];
     int count = llvm_vec_targets(&draft->target, targets);
@@ -204,7 +207,7 @@ static Status try_residents(CodeDraft *draft, const HloModule *module, const Buf
     plans->space_offset = align_up(assignment->workspace_bytes, SPACE_ALIGNMENT);
     *out_bytes = plans->space_offset + plans->resident_bytes;
   }
-  return module_runs_find(draft->arena, module, assignment, draft->kernels, plans, diag, &plans->runs);
+  return module_runs_find(draft->arena, module, assignment, kernels, plans, diag, &plans->runs);
 }
 
 /* Policies, each of which knows more than those before it, and how many times the cycles of the first one plans may
@@ -213,35 +216,82 @@ static const ResidencyPolicy policies[] = {{false, false}, {true, false}, {true,
 enum { POLICIES = sizeof policies / sizeof *policies };
 static const double MOST_CYCLES = 1.0075;
 
+/* What is tried: Kernels and their plans without and with residents. */
+typedef struct KeepTrial {
+  const KernelTable *kernels;
+  ModulePlans before, plans;
+  ResidencyPolicy policy;
+  int64_t bytes; /* of the workspace */
+} KeepTrial;
+
+static KeptCost trial_cost(const KeepTrial *trial) {
+  return module_plans_kept_cost(&trial->before, &trial->plans);
+}
+
+/* With some Kernels of |best| cut into strips, where that moves fewer bytes in no more cycles; else |best|. */
+static Status try_strips(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
+                         KeptPlans *cache, DiagSink *diag, KeepTrial *best) {
+  KeepTrial cut = {.policy = best->policy};
+  cut.kernels = module_plans_cut(draft->arena, module, assignment, best->kernels, &draft->tiler, best->policy,
+                                 &best->before, &best->plans, &cut.before);
+  if (cut.kernels == NULL) return STATUS_OK;
+  cut.plans = cut.before;
+  RETURN_IF_ERROR(
+      try_residents(draft, module, assignment, cut.kernels, cut.policy, cache, &cut.plans, diag, &cut.bytes));
+  best->before.plans = cut.before.plans; /* these know the prices that those do */
+  KeptCost whole = trial_cost(best), cost = trial_cost(&cut);
+  bool is_better = cost.bytes < whole.bytes && cost.cycles <= whole.cycles && cut.plans.has_residents;
+  if (is_better && cut.bytes <= most) *best = cut;
+  return STATUS_OK;
+}
+
+/* Strips need none: they work where residents are. */
+static void forget_strips(CodeDraft *draft, int32_t before) {
+  int32_t count = draft->kernels->identity_count;
+  HloScratch *scratch = ARENA_NEW_ARRAY(draft->arena, HloScratch, count + 1);
+  for (int32_t k = 0; k < before && draft->scratch_of_identity != NULL; k++) scratch[k] = draft->scratch_of_identity[k];
+  if (draft->scratch_of_identity != NULL) draft->scratch_of_identity = scratch;
+}
+
+static void take_trial(CodeDraft *draft, const KeepTrial *trial, BufferAssignment *assignment) {
+  int64_t more = trial->bytes - assignment->workspace_bytes;
+  int32_t identities = draft->kernels->identity_count;
+  *draft->plans = trial->plans;
+  draft->kernels = (KernelTable *)trial->kernels;
+  forget_strips(draft, identities);
+  assignment->workspace_bytes += more;
+  assignment->lower_bound_bytes += more;
+  if (more > 0) assignment->workspace_alignment = max_i64(assignment->workspace_alignment, SPACE_ALIGNMENT);
+}
+
 Status code_draft_keep(CodeDraft *draft, const HloModule *module, BufferAssignment *assignment, int64_t room,
                        DiagSink *diag) {
   if (draft->plans == NULL || draft->has_kept) return STATUS_OK;
   draft->has_kept = true;
-  ModulePlans before = *draft->plans, tried[POLICIES], *best = NULL;
-  int64_t bytes[POLICIES];
+  ModulePlans before = *draft->plans;
+  KeepTrial tried[POLICIES], *best = NULL;
+  int64_t most = assignment->workspace_bytes + min_i64(room, INT64_MAX - assignment->workspace_bytes);
   int32_t count = 0;
   KeptPlans *cache = kept_plans_create(draft->arena);
   before.plans = ARENA_COPY_ARRAY(draft->arena, ModulePlan, before.plans, before.count);
   for (int32_t p = 0; p < POLICIES; p++) {
-    if (p > 0 && (!tried[0].has_residents || !module_plans_policy_tells(&before, policies[p]))) continue;
-    tried[count] = before;
-    RETURN_IF_ERROR(try_residents(draft, module, assignment, policies[p], cache, &tried[count], diag, &bytes[count]));
-    count++;
+    if (p > 0 && (!tried[0].plans.has_residents || !module_plans_policy_tells(&before, policies[p]))) continue;
+    KeepTrial *trial = &tried[count++];
+    *trial = (KeepTrial){draft->kernels, before, before, policies[p], 0};
+    RETURN_IF_ERROR(try_residents(draft, module, assignment, trial->kernels, trial->policy, cache, &trial->plans, diag,
+                                  &trial->bytes));
   }
-  KeptCost first = module_plans_kept_cost(&before, &tried[0]), least = first;
+  KeptCost first = trial_cost(&tried[0]), least = first;
   for (int32_t t = 0; t < count; t++) {
-    KeptCost cost = module_plans_kept_cost(&before, &tried[t]);
+    KeptCost cost = trial_cost(&tried[t]);
     bool is_better = best == NULL || (cost.bytes < least.bytes && cost.cycles <= first.cycles * MOST_CYCLES);
-    if (!is_better || bytes[t] - assignment->workspace_bytes > room) continue;
+    if (!is_better || tried[t].bytes > most) continue;
     best = &tried[t];
     least = cost;
   }
   if (best != NULL) {
-    int64_t more = bytes[best - tried] - assignment->workspace_bytes;
-    *draft->plans = *best;
-    assignment->workspace_bytes += more;
-    assignment->lower_bound_bytes += more;
-    if (more > 0) assignment->workspace_alignment = max_i64(assignment->workspace_alignment, SPACE_ALIGNMENT);
+    RETURN_IF_ERROR(try_strips(draft, module, assignment, most, cache, diag, best));
+    take_trial(draft, best, assignment);
     if (!written_plans_have_residents(&draft->written)) return STATUS_OK;
   }
   RETURN_IF_ERROR(module_plans_take_written(draft->plans, &draft->written, diag));

@@ -1,5 +1,7 @@
 #include "codegen/kernel/kernel_table.h"
 
+#include <inttypes.h>
+
 KernelTable *kernel_table_create(Arena *arena) {
   KernelTable *table = ARENA_NEW(arena, KernelTable);
   table->arena = arena;
@@ -51,6 +53,21 @@ const KernelUses *kernel_table_find(const KernelTable *table, const HloInstructi
 }
 
 StringView kernel_use_name(Arena *arena, const KernelUses *row, int32_t place) {
+  const KernelUse *use = &row->uses[place];
+  bool is_strip = use->strip.extent > 0;
+  int32_t number = is_strip ? use->cut : place;
   StringView name = row->instruction->name;
-  return place == 0 ? name : sv_printf(arena, "%.*s.%d", SV_ARG(name), place);
+  if (number > 0) name = sv_printf(arena, "%.*s.%d", SV_ARG(name), number);
+  if (!is_strip) return name;
+  return sv_printf(arena, "%.*s[%" PRId64 "+%" PRId64 "]", SV_ARG(name), use->strip.first, use->strip.extent);
+}
+
+bool kernel_strip_read(StringView text, KernelStrip *out_strip) {
+  if (text.size < 2 || text.data[0] != '[' || text.data[text.size - 1] != ']') return false;
+  StringView inside = {text.data + 1, text.size - 2};
+  size_t plus = 0;
+  while (plus < inside.size && inside.data[plus] != '+') plus++;
+  if (plus == inside.size) return false;
+  StringView extent = {inside.data + plus + 1, inside.size - plus - 1};
+  return sv_to_count((StringView){inside.data, plus}, &out_strip->first) && sv_to_count(extent, &out_strip->extent);
 }

@@ -6,12 +6,19 @@
 #include "base/hash_map.h"
 #include "codegen/kernel/kernel.h"
 
+/* A range of points of a Kernel's outermost dimension (kernel_strip.h). */
+typedef struct KernelStrip {
+  int64_t first, extent; /* extent 0: all of them */
+} KernelStrip;
+
 typedef struct KernelUse {
   const Kernel *kernel;
   int32_t identity;           /* equal Kernels have the same, dense from 0 in order of their first use */
   const uint64_t *parameters; /* storage bits of the elements of its buffers of role PARAMETERS, one after the other */
   const int64_t *offsets; /* NULL, or by buffer: it begins so many elements after what it is bound to (kernel_sharing.h)
                            */
+  KernelStrip strip;      /* of a Kernel of the instruction, … */
+  int32_t cut;            /* … the one at this place before it was cut */
 } KernelUse;
 
 /* The Kernels of one instruction. */
@@ -40,7 +47,10 @@ void kernel_table_change(KernelTable *table, KernelUse (*change)(void *self, Ker
 /* NULL: no Kernels compute |instruction|. */
 const KernelUses *kernel_table_find(const KernelTable *table, const HloInstruction *instruction);
 
-/* What a Kernel of |row| is called in reports and plans: the instruction's name, with .1, .2 … from the second on. */
+/* What a Kernel of |row| is called in reports and plans: the instruction's name, with .1, .2 … from the second on; a
+ * strip the same with [FIRST+EXTENT]. */
 StringView kernel_use_name(Arena *arena, const KernelUses *row, int32_t place);
+/* Whether |text| is [FIRST+EXTENT], what a strip's name has after its Kernel's. */
+bool kernel_strip_read(StringView text, KernelStrip *out_strip);
 
 #endif

@@ -58,24 +58,29 @@ static bool may_change(const Plan *plan) {
   return plan->estimate > 0 && plan_instance_count(plan) <= MOST_KEPT_INSTANCES;
 }
 
-static const Plan *plan_to_change(void *self, const KernelUse *use) {
-  const PlanKeeper *keeper = self;
-  const Plan *plan = module_plans_of(keeper->before, use);
+const Plan *module_plans_to_change(const ModulePlans *plans, const KernelUse *use) {
+  const Plan *plan = module_plans_of(plans, use);
   return plan != NULL && may_change(plan) ? plan : NULL;
 }
 
-static const Plan *make_within(const PlanKeeper *keeper, const Plan *plan, int64_t room) {
-  MachineDescription *machine = ARENA_NEW(keeper->arena, MachineDescription);
+static const Plan *plan_to_change(void *self, const KernelUse *use) {
+  const PlanKeeper *keeper = self;
+  return module_plans_to_change(keeper->before, use);
+}
+
+const Plan *module_plan_within(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
+                               const TilerOptions *options, int64_t room, DiagSink *diag) {
+  MachineDescription *less = ARENA_NEW(arena, MachineDescription);
   const Plan *tight;
-  *machine = *keeper->machine;
-  machine->buffer.size = room + machine->buffer.reserve;
-  TilerOptions options = *keeper->options;
-  options.effort = (tiler_effort(keeper->options) + 2) / 3;
-  Status status = tiler_plan(keeper->arena, plan->kernel, plan->name, machine, &options, keeper->diag, &tight);
+  *less = *machine;
+  less->buffer.size = room + machine->buffer.reserve;
+  TilerOptions quick = *options;
+  quick.effort = (tiler_effort(options) + 2) / 3;
+  Status status = tiler_plan(arena, kernel, name, less, &quick, diag, &tight);
   if (status != STATUS_OK || plan_instance_count(tight) > MOST_KEPT_INSTANCES) return NULL;
-  Plan *made = ARENA_NEW(keeper->arena, Plan);
+  Plan *made = ARENA_NEW(arena, Plan);
   *made = *tight;
-  made->buffer_bytes = plan->buffer_bytes;
+  made->buffer_bytes = machine_buffer_usable(machine);
   return made;
 }
 
@@ -89,7 +94,8 @@ static const Plan *plan_within(void *self, const KernelUse *use, int64_t room) {
   if (keeper->cache->made == MOST_WITHIN + keeper->cache->policy * MORE_WITHIN) return NULL;
   keeper->cache->made++;
   within = ARENA_NEW(keeper->arena, RoomPlan);
-  within->plan = make_within(keeper, plan, room);
+  within->plan =
+      module_plan_within(keeper->arena, plan->kernel, plan->name, keeper->machine, keeper->options, room, keeper->diag);
   string_map_set(&keeper->cache->within, key, within);
   return within->plan;
 }

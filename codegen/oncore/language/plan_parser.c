@@ -5,6 +5,7 @@
 #include <stdarg.h>
 
 #include "base/checked_math.h"
+#include "codegen/kernel/kernel_strip.h"
 #include "codegen/oncore/language/plan_parser_internal.h"
 
 /* --- tokens --- */
@@ -506,6 +507,23 @@ static void begin_scope(PlanReader *reader, StringView name) {
   reader->pipeline_slots = 0;
 }
 
+/* The Kernel of |name| with [FIRST+EXTENT], a strip; NULL: there is none. */
+static const Kernel *find_strip(const PlanReader *reader, StringView name) {
+  for (int32_t k = 0; k < reader->kernel_count; k++) {
+    const PlanKernel *kernel = &reader->kernels[k];
+    KernelStrip strip;
+    if (!sv_starts_with(name, kernel->name)) continue;
+    StringView rest = {name.data + kernel->name.size, name.size - kernel->name.size};
+    if (!kernel_strip_read(rest, &strip)) continue;
+    int64_t *pieces = ARENA_NEW_ARRAY(reader->arena, int64_t, kernel->kernel->buffer_count + 1);
+    if (!kernel_strip_pieces(kernel->kernel, pieces)) return NULL;
+    int64_t points = kernel->kernel->dims[0].extent;
+    bool is_inside = strip.first < points && strip.extent > 0 && strip.extent <= points - strip.first;
+    return is_inside ? kernel_strip_make(reader->arena, kernel->kernel, strip) : NULL;
+  }
+  return NULL;
+}
+
 static bool find_kernel(PlanReader *reader, StringView name, SourceLoc loc) {
   int best = 4;
   StringView near = {0};
@@ -521,6 +539,8 @@ static bool find_kernel(PlanReader *reader, StringView name, SourceLoc loc) {
     best = distance;
     near = kernel->name;
   }
+  reader->plan->kernel = find_strip(reader, name);
+  if (reader->plan->kernel != NULL) return true;
   plan_fail(reader, loc, "plan-kernel", "the module has no kernel '%.*s'", SV_ARG(name));
   if (near.size > 0) diag_note(reader->diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(near));
   PlanNames names = {0};

@@ -354,8 +354,11 @@ static int64_t room_left(const Chooser *chooser, int32_t event) {
   return chooser->limits[event] - chooser->bases[event];
 }
 
-/* Whether |event|'s Kernel has the plan that it has by itself. */
+/* Whether |event|'s Kernel has the plan that it has by itself.  A strip never has: what its plan needs beside arrays no
+ * other pass has counted, and it finds that where residents are. */
 static bool is_plain(const Chooser *chooser, int32_t event) {
+  const KernelUse *use = chooser->touches.events.data[event].use;
+  if (use != NULL && use->offsets != NULL) return false;
   bool has_all = room_left(chooser, event) == machine_buffer_usable(chooser->machine);
   return has_all && chooser->tiles[event] == 0 && chooser->rooms[event] == 0;
 }

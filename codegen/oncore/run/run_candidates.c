@@ -90,14 +90,25 @@ static int32_t loop_within(const RunCandidates *candidates, int32_t context, int
 
 /* --- who reads what --- */
 
-/* Whether all Kernels of |instruction| are among events [first, last]. */
-static bool is_among(const RunCandidates *candidates, int32_t first, int32_t last, const HloInstruction *instruction) {
-  int64_t event;
-  if (!int_map_find(&candidates->touches->event_of, (uintptr_t)instruction, &event) || event < first) return false;
+static bool meets_at(const RunCandidates *candidates, int64_t event, const RunTouch *bytes) {
+  for (int32_t t = candidates->touches->begins[event]; t < candidates->touches->begins[event + 1]; t++)
+    if (run_touches_meet(touch_at(candidates, t), bytes)) return true;
+  return false;
+}
+
+/* Whether all Kernels of |instruction| are where |candidate| stays, strips aside that touch nothing of its bytes. */
+static bool is_among(const RunCandidates *candidates, const RunCandidate *candidate,
+                     const HloInstruction *instruction) {
   const RunTouches *touches = candidates->touches;
-  if (touches->events.data[event].use == NULL) return false;
-  while (event + 1 < touches->events.count && touches->events.data[event + 1].instruction == instruction) event++;
-  return event <= last;
+  int64_t event;
+  bool is_known = int_map_find(&touches->event_of, (uintptr_t)instruction, &event);
+  if (!is_known || touches->events.data[event].use == NULL) return false;
+  for (; event < touches->events.count && touches->events.data[event].instruction == instruction; event++) {
+    bool is_strip = touches->events.data[event].use->strip.extent > 0;
+    if (candidate->first <= event && event <= candidate->last) continue;
+    if (!is_strip || meets_at(candidates, event, &candidate->bytes)) return false;
+  }
+  return true;
 }
 
 static int32_t loop_of(const RunCandidates *candidates, const HloInstruction *instruction) {
@@ -134,8 +145,7 @@ static bool stays_within(const RunCandidates *candidates, const RunCandidate *ca
   for (int32_t u = 0; u < value->use_count; u++) {
     const HloInstruction *user = value->uses[u].user;
     int32_t loop = user->opcode == HLO_WHILE ? loop_of(candidates, user) : -1;
-    bool is_inside = loop >= 0 ? contains(candidates, candidate, loop)
-                               : is_among(candidates, candidate->first, candidate->last, user);
+    bool is_inside = loop >= 0 ? contains(candidates, candidate, loop) : is_among(candidates, candidate, user);
     if (!is_inside) return false;
   }
   for (int32_t t = candidates->touches->begins[from + 1]; t < candidates->touches->begins[candidate->last + 1]; t++) {

@@ -20,8 +20,9 @@ bool run_touches_meet(const RunTouch *a, const RunTouch *b) {
   return a->allocation == b->allocation && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
 }
 
-static void add_touch(const TouchWalk *walk, const HloInstruction *holder, int node, RunTouch touch) {
-  BufferSlice slice = buffer_assignment_slice(walk->assignment, holder, node);
+/* |slice|: of the array, or of what is touched of it. */
+static void add_touch(const TouchWalk *walk, const HloInstruction *holder, int node, BufferSlice slice,
+                      RunTouch touch) {
   if (slice.allocation == NULL || slice.size == 0) return;
   touch.event = (int32_t)walk->touches->events.count - 1;
   touch.holder = holder;
@@ -40,11 +41,15 @@ static void add_buffer(const TouchWalk *walk, const HloInstruction *instruction,
   const HloInstruction *holder = buffer->operand < 0 ? instruction : instruction->operands[buffer->operand];
   RunTouch touch = {.buffer = number, .reads = !writes, .writes = writes};
   const Plan *plan = walk->model->plan(walk->model->self, use);
-  int64_t bytes = buffer->element_count * type_storage_bytes(buffer->type);
-  bool is_whole = use->offsets == NULL && shape_is_array(shape_node(holder->shape, buffer->node)) &&
-                  buffer_assignment_slice(walk->assignment, holder, buffer->node).size == bytes;
-  touch.may_stay = plan != NULL && is_whole && residency_may_keep(walk->model, plan, number);
-  add_touch(walk, holder, buffer->node, touch);
+  int64_t element = type_storage_bytes(buffer->type), bytes = buffer->element_count * element;
+  BufferSlice slice = buffer_assignment_slice(walk->assignment, holder, buffer->node);
+  bool is_array = shape_is_array(shape_node(holder->shape, buffer->node));
+  if (use->strip.extent > 0) { /* a part of the array */
+    slice.offset += use->offsets[number] * element;
+    slice.size = bytes;
+  }
+  touch.may_stay = plan != NULL && is_array && slice.size == bytes && residency_may_keep(walk->model, plan, number);
+  add_touch(walk, holder, buffer->node, slice, touch);
 }
 
 static void add_kernel(const TouchWalk *walk, const HloInstruction *instruction, const KernelUse *use) {
@@ -63,7 +68,8 @@ static void add_kernel(const TouchWalk *walk, const HloInstruction *instruction,
 static void add_leaves(const TouchWalk *walk, const HloInstruction *holder, bool writes) {
   for (int node = 0; node < shape_node_count(holder->shape); node++) {
     if (shape_is_tuple(shape_node(holder->shape, node))) continue;
-    add_touch(walk, holder, node, (RunTouch){.buffer = -1, .reads = !writes, .writes = writes});
+    BufferSlice slice = buffer_assignment_slice(walk->assignment, holder, node);
+    add_touch(walk, holder, node, slice, (RunTouch){.buffer = -1, .reads = !writes, .writes = writes});
   }
 }
 

@@ -1,0 +1,191 @@
+#include "codegen/kernel/kernel_strip.h"
+
+#include "codegen/kernel/kernel_internal.h"
+
+/* --- whether it can be cut --- */
+
+static bool reads_values(const IndexSpace *space, IndexExpr expr) {
+  for (int i = 0; i < expr.term_count; i++) {
+    const IndexAtom *atom = &space->atoms.data[expr.terms[i].atom];
+    if (atom->kind == INDEX_ATOM_VALUE) return true;
+    if (atom->kind != INDEX_ATOM_DIM && reads_values(space, atom->inner)) return true;
+  }
+  return false;
+}
+
+/* Elements of |buffer| that are one point's, if |address| says so; 0: it does not.  A predicate that is the same for
+ * all points leaves the first and the last one within the array, so that what it guards is within each one's piece. */
+static int64_t piece_at(const Kernel *kernel, int32_t buffer, IndexExpr address, int32_t predicate) {
+  int64_t lower, upper, piece = index_dim_coefficient(&kernel->space, address, 0);
+  int64_t whole = kernel->buffers[buffer].element_count;
+  if (piece <= 0 || piece != whole / kernel->dims[0].extent || whole % kernel->dims[0].extent != 0) return 0;
+  if (index_depends_nonlinearly(&kernel->space, address, 0) || reads_values(&kernel->space, address)) return 0;
+  if (predicate >= 0) return (kernel->values[predicate].dims & 1) == 0 ? piece : 0;
+  index_range(&kernel->space, index_without_dim((IndexSpace *)&kernel->space, address, 0), &lower, &upper);
+  return lower >= 0 && upper < piece ? piece : 0;
+}
+
+static void add_access(const Kernel *kernel, int32_t buffer, IndexExpr address, int32_t predicate, int64_t *pieces) {
+  int64_t piece = piece_at(kernel, buffer, address, predicate);
+  pieces[buffer] = pieces[buffer] < 0 || pieces[buffer] == piece ? piece : 0;
+}
+
+bool kernel_strip_pieces(const Kernel *kernel, int64_t *out_pieces) {
+  if (kernel->part_count > 0 || kernel->dim_count == 0 || kernel_sorting_stage(kernel) >= 0) return false;
+  if (kernel->dims[0].stage != KERNEL_OUTER || !kernel_dim_is_parallel(&kernel->dims[0])) return false;
+  for (int b = 0; b < kernel->buffer_count; b++) out_pieces[b] = -1;
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    if (value->kind == KERNEL_LOAD) add_access(kernel, value->buffer, value->address, value->predicate, out_pieces);
+  }
+  for (int s = 0; s < kernel->stage_count; s++) {
+    const KernelStage *stage = &kernel->stages[s];
+    if (stage->transform != NULL) return false;
+    for (int i = 0; i < stage->store_count; i++)
+      add_access(kernel, stage->stores[i].buffer, stage->stores[i].address, stage->stores[i].predicate, out_pieces);
+  }
+  for (int b = 0; b < kernel->buffer_count; b++) {
+    KernelBufferRole role = kernel->buffers[b].role;
+    if (role == KERNEL_IN_PLACE || role == KERNEL_PARAMETERS) return false;
+    if (out_pieces[b] < 0 || role == KERNEL_SCRATCH) out_pieces[b] = 0;
+    if (role == KERNEL_RESULT && out_pieces[b] == 0) return false;
+  }
+  return true;
+}
+
+/* --- a strip --- */
+
+typedef struct StripMaker {
+  Arena *arena;
+  const Kernel *from;
+  Kernel *strip;
+  const int64_t *pieces;
+  IndexExpr *dims, *points; /* by dimension of the Kernel, in the strip's: within the strip, and among all points */
+  int32_t *values;          /* by value: itself */
+} StripMaker;
+
+/* Arrays of which a strip has a part begin with that, others where they do. */
+static IndexExpr address_in(const StripMaker *maker, int32_t buffer, IndexExpr address) {
+  const IndexExpr *dims = maker->pieces[buffer] > 0 ? maker->dims : maker->points;
+  return index_substitute(&maker->strip->space, &maker->from->space, address, dims, maker->values);
+}
+
+static const KernelStage *strip_stages(const StripMaker *maker) {
+  const Kernel *from = maker->from;
+  KernelStage *stages = ARENA_COPY_ARRAY(maker->arena, KernelStage, from->stages, from->stage_count);
+  for (int s = 0; s < from->stage_count; s++) {
+    KernelStore *stores = ARENA_COPY_ARRAY(maker->arena, KernelStore, stages[s].stores, stages[s].store_count);
+    for (int i = 0; i < stages[s].store_count; i++)
+      stores[i].address = address_in(maker, stores[i].buffer, stores[i].address);
+    stages[s].stores = stores;
+  }
+  return stages;
+}
+
+static const KernelValue *strip_values(const StripMaker *maker) {
+  const Kernel *from = maker->from;
+  KernelValue *values = ARENA_COPY_ARRAY(maker->arena, KernelValue, from->values, from->value_count);
+  for (int32_t v = 0; v < from->value_count; v++) {
+    IndexExpr address = values[v].address;
+    values[v].address = values[v].kind == KERNEL_LOAD ? address_in(maker, values[v].buffer, address)
+                                                      : index_substitute(&maker->strip->space, &from->space, address,
+                                                                         maker->points, maker->values);
+  }
+  kernel_values_depend(maker->strip, values);
+  return values;
+}
+
+const Kernel *kernel_strip_make(Arena *arena, const Kernel *kernel, KernelStrip strip) {
+  Kernel *made = ARENA_NEW(arena, Kernel);
+  int64_t *pieces = ARENA_NEW_ARRAY(arena, int64_t, kernel->buffer_count);
+  if (!kernel_strip_pieces(kernel, pieces)) XLAC_BUG("a Kernel that cannot be cut");
+  *made = *kernel;
+  made->arena = arena;
+  index_space_init(&made->space, arena);
+  StripMaker maker = {.arena = arena, .from = kernel, .strip = made, .pieces = pieces};
+  KernelDim *dims = ARENA_COPY_ARRAY(arena, KernelDim, kernel->dims, kernel->dim_count);
+  KernelBuffer *buffers = ARENA_COPY_ARRAY(arena, KernelBuffer, kernel->buffers, kernel->buffer_count);
+  dims[0].extent = strip.extent;
+  for (int b = 0; b < kernel->buffer_count; b++)
+    if (pieces[b] > 0) buffers[b].element_count = pieces[b] * strip.extent;
+  maker.dims = ARENA_NEW_ARRAY(arena, IndexExpr, kernel->dim_count);
+  maker.values = ARENA_NEW_ARRAY(arena, int32_t, kernel->value_count);
+  for (int d = 0; d < kernel->dim_count; d++) maker.dims[d] = index_dim(&made->space, d, dims[d].extent);
+  for (int32_t v = 0; v < kernel->value_count; v++) maker.values[v] = v;
+  maker.points = ARENA_COPY_ARRAY(arena, IndexExpr, maker.dims, kernel->dim_count);
+  maker.points[0] = index_add_constant(&made->space, maker.dims[0], strip.first);
+  made->dims = dims;
+  made->buffers = buffers;
+  made->stages = strip_stages(&maker);
+  made->values = strip_values(&maker);
+  return made;
+}
+
+/* --- a table with strips --- */
+
+typedef struct Cutter {
+  Arena *arena;
+  KernelTable *table;
+  StringMap identities; /* text of a strip → its identity + 1 */
+} Cutter;
+
+static int32_t identity_of(Cutter *cutter, const Kernel *strip) {
+  StringView text = kernel_text(cutter->arena, strip);
+  uintptr_t known = (uintptr_t)string_map_get(&cutter->identities, text);
+  if (known == 0) {
+    known = (uintptr_t)++cutter->table->identity_count;
+    string_map_set(&cutter->identities, text, (void *)known);
+  }
+  return (int32_t)known - 1;
+}
+
+static void add_strips(Cutter *cutter, const KernelCut *cut, int32_t place, KernelUse *uses) {
+  const Kernel *kernel = cut->use->kernel;
+  int64_t *pieces = ARENA_NEW_ARRAY(cutter->arena, int64_t, kernel->buffer_count);
+  kernel_strip_pieces(kernel, pieces);
+  for (int32_t i = 0; i < cut->count; i++) {
+    int64_t *offsets = ARENA_NEW_ARRAY(cutter->arena, int64_t, kernel->buffer_count);
+    for (int b = 0; b < kernel->buffer_count; b++) offsets[b] = pieces[b] * cut->strips[i].first;
+    const Kernel *strip = kernel_strip_make(cutter->arena, kernel, cut->strips[i]);
+    uses[i] = (KernelUse){.kernel = strip, .identity = identity_of(cutter, strip), .offsets = offsets};
+    uses[i].strip = cut->strips[i];
+    uses[i].cut = place;
+  }
+}
+
+static const KernelCut *cut_of(const KernelCut *cuts, int64_t count, const KernelUse *use) {
+  for (int64_t c = 0; c < count; c++)
+    if (cuts[c].use == use) return &cuts[c];
+  return NULL;
+}
+
+static void cut_row(Cutter *cutter, KernelUses *row, const KernelCut *cuts, int64_t count) {
+  int32_t made = 0;
+  for (int32_t i = 0; i < row->count; i++) {
+    const KernelCut *cut = cut_of(cuts, count, &row->uses[i]);
+    made += cut != NULL ? cut->count : 1;
+  }
+  if (made == row->count) return;
+  KernelUse *uses = ARENA_NEW_ARRAY(cutter->arena, KernelUse, made);
+  made = 0;
+  for (int32_t i = 0; i < row->count; i++) {
+    const KernelCut *cut = cut_of(cuts, count, &row->uses[i]);
+    if (cut != NULL)
+      add_strips(cutter, cut, i, uses + made);
+    else
+      uses[made] = row->uses[i];
+    made += cut != NULL ? cut->count : 1;
+  }
+  row->count = made;
+  row->uses = uses;
+}
+
+const KernelTable *kernel_table_cut(Arena *arena, const KernelTable *table, const KernelCut *cuts, int64_t count) {
+  KernelTable *made = ARENA_NEW(arena, KernelTable);
+  *made = *table;
+  made->rows.data = ARENA_COPY_ARRAY(arena, KernelUses, table->rows.data, table->rows.count);
+  Cutter cutter = {.arena = arena, .table = made};
+  string_map_init(&cutter.identities, arena);
+  for (int64_t r = 0; r < made->rows.count; r++) cut_row(&cutter, &made->rows.data[r], cuts, count);
+  return made;
+}

@@ -1,0 +1,123 @@
+/* The Kernels and plans of a module when some Kernels are cut into strips. */
+#include "base/checked_math.h"
+#include "codegen/oncore/emit/module_plans.h"
+#include "codegen/oncore/run/run_strips.h"
+#include "hlo/analysis/execution_counts.h"
+
+typedef struct StripPlanner {
+  Arena *arena;
+  const ModulePlans *before, *best;
+  const TilerOptions *options;
+  DiagSink *diag;
+  const KernelTable *whole, *kernels; /* before and after */
+  RunCuts cuts;
+  int64_t *rooms; /* by identity of a strip, less those of |whole|: the least that one of them has for its tiles */
+  ARRAY(ModulePlan) plans;
+  ARRAY(PlanUse) uses;
+} StripPlanner;
+
+static const Plan *plan_to_cut(void *self, const KernelUse *use) {
+  const StripPlanner *planner = self;
+  return module_plans_to_change(planner->before, use);
+}
+
+static bool keeps_buffer(void *self, const KernelUse *use, int32_t buffer) {
+  const StripPlanner *planner = self;
+  const Plan *plan = module_plans_of(planner->best, use);
+  for (int32_t t = 0; t < plan->tensor_count; t++)
+    if (plan->tensors[t].hold != PLAN_HOLDS_NOTHING && plan->tensors[t].held == buffer) return true;
+  return false;
+}
+
+static const RunCut *cut_of(const StripPlanner *planner, const KernelUse *use) {
+  for (int64_t c = 0; c < planner->cuts.count; c++)
+    if (planner->cuts.cuts[c].use == use) return &planner->cuts.cuts[c];
+  return NULL;
+}
+
+static void cut_table(StripPlanner *planner) {
+  KernelCut *cuts = ARENA_NEW_ARRAY(planner->arena, KernelCut, planner->cuts.count);
+  for (int64_t c = 0; c < planner->cuts.count; c++) {
+    const RunCut *cut = &planner->cuts.cuts[c];
+    cuts[c] = (KernelCut){cut->use, cut->count, cut->strips};
+  }
+  planner->kernels = kernel_table_cut(planner->arena, planner->whole, cuts, planner->cuts.count);
+}
+
+static void find_rooms(StripPlanner *planner) {
+  int32_t count = planner->kernels->identity_count - planner->whole->identity_count;
+  planner->rooms = ARENA_NEW_ARRAY(planner->arena, int64_t, count + 1);
+  for (int32_t i = 0; i < count; i++) planner->rooms[i] = INT64_MAX;
+  for (int64_t r = 0; r < planner->whole->rows.count; r++) {
+    const KernelUses *row = &planner->whole->rows.data[r];
+    const KernelUse *made = planner->kernels->rows.data[r].uses;
+    for (int32_t i = 0; i < row->count; i++) {
+      const RunCut *cut = cut_of(planner, &row->uses[i]);
+      for (int32_t s = 0; cut != NULL && s < cut->count; s++) {
+        int64_t *room = &planner->rooms[made[s].identity - planner->whole->identity_count];
+        *room = min_i64(*room, cut->rooms[s]);
+      }
+      made += cut != NULL ? cut->count : 1;
+    }
+  }
+}
+
+/* The plan of strip |use|, a number; -1: it has none. */
+static int32_t strip_plan(StripPlanner *planner, int32_t *plan_of_identity, const KernelUse *use, StringView name) {
+  int32_t *number = &plan_of_identity[use->identity];
+  if (*number >= 0) return *number;
+  int64_t room = planner->rooms[use->identity - planner->whole->identity_count];
+  ModulePlan made = {.plan = module_plan_within(planner->arena, use->kernel, name, planner->before->machine,
+                                                planner->options, room, planner->diag)};
+  if (made.plan == NULL) return -1;
+  *number = (int32_t)planner->plans.count;
+  array_push(&planner->plans, planner->arena, made);
+  return *number;
+}
+
+/* False: a strip has no plan. */
+static bool plan_strips(StripPlanner *planner, const double *times, int32_t *plan_of_identity) {
+  for (int64_t r = 0; r < planner->kernels->rows.count; r++) {
+    const KernelUses *row = &planner->kernels->rows.data[r];
+    for (int32_t i = 0; i < row->count; i++) {
+      const KernelUse *use = &row->uses[i];
+      StringView name = kernel_use_name(planner->arena, row, i);
+      bool is_strip = use->strip.extent > 0;
+      int32_t number =
+          !is_strip ? module_plans_number(planner->before, use) : strip_plan(planner, plan_of_identity, use, name);
+      if (number < 0 && is_strip) return false;
+      array_push(&planner->uses, planner->arena,
+                 ((PlanUse){number, name, times[row->instruction->parent->id], row->instruction, use->kernel}));
+    }
+  }
+  return true;
+}
+
+const KernelTable *module_plans_cut(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
+                                    const KernelTable *kernels, const TilerOptions *options, ResidencyPolicy policy,
+                                    const ModulePlans *before, const ModulePlans *best, ModulePlans *out_plans) {
+  if (options->no_residency || options->scheme != SCHEME_NONE) return NULL;
+  DiagSink quiet; /* what does not work is left as it is */
+  diag_sink_init(&quiet, arena);
+  StripPlanner planner = {.arena = arena, .before = before, .best = best, .options = options, .diag = &quiet};
+  ResidencyModel model = {.self = &planner, .policy = policy, .plan = plan_to_cut};
+  planner.whole = kernels;
+  planner.cuts = run_strips_find(arena, module, assignment, kernels, before->machine, &model, keeps_buffer);
+  if (planner.cuts.count == 0) return NULL;
+  cut_table(&planner);
+  find_rooms(&planner);
+  int32_t count = planner.kernels->identity_count;
+  int32_t *plan_of_identity = ARENA_NEW_ARRAY(arena, int32_t, count);
+  for (int32_t i = 0; i < count; i++)
+    plan_of_identity[i] = i < before->identity_count ? before->plan_of_identity[i] : -1;
+  for (int32_t p = 0; p < before->count; p++) array_push(&planner.plans, arena, before->plans[p]);
+  if (!plan_strips(&planner, hlo_execution_counts(arena, module, 1), plan_of_identity)) return NULL;
+  *out_plans = *before;
+  out_plans->count = (int32_t)planner.plans.count;
+  out_plans->plans = planner.plans.data;
+  out_plans->use_count = planner.uses.count;
+  out_plans->uses = planner.uses.data;
+  out_plans->identity_count = count;
+  out_plans->plan_of_identity = plan_of_identity;
+  return planner.kernels;
+}

@@ -1,0 +1,207 @@
+#include "codegen/oncore/run/run_strips.h"
+
+#include "base/checked_math.h"
+#include "hlo/analysis/execution_counts.h"
+
+/* Kernels after one among which the next that reads its array is looked for; one of so many parts of the Buffer is
+ * left for tiles; what it saves is at least one of so many parts of all Kernels' cycles; points of a Kernel that is
+ * cut. */
+enum { MOST_AHEAD = 4, TILES_SHARE = 6, LEAST_SHARE = 1000, LEAST_POINTS = 4 };
+
+/* A part of an array that goes from one Kernel to a later one. */
+typedef struct StripLink {
+  int32_t to;                          /* event, -1: none */
+  int64_t from_piece, to_piece, bytes; /* of one point of each, and of the part */
+} StripLink;
+
+typedef struct StripFinder {
+  Arena *arena;
+  const BufferAssignment *assignment;
+  const MachineDescription *machine;
+  const ResidencyModel *model;
+  bool (*keeps)(void *self, const KernelUse *use, int32_t buffer);
+  RunTouches touches;
+  const double *times;
+  double estimate;
+  int64_t **pieces; /* by event: bytes by buffer that are one point's; NULL: it is not cut */
+  StripLink *links; /* by event: what goes on from it */
+  int32_t *from;    /* by event: where what it begins with comes from, -1: nothing */
+  ARRAY(RunCut) cuts;
+} StripFinder;
+
+static const RunEvent *event_at(const StripFinder *finder, int32_t event) {
+  return &finder->touches.events.data[event];
+}
+
+/* Whether nobody reads result |buffer| of |event|. */
+static bool is_dead(const StripFinder *finder, int32_t event, int32_t buffer) {
+  const RunEvent *of = event_at(finder, event);
+  const KernelBuffer *result = &of->use->kernel->buffers[buffer];
+  if (result->operand >= 0) return false;
+  const HloValue *value = buffer_assignment_value(finder->assignment, of->instruction, result->node);
+  return value != NULL && !value->live_out && value->use_count == 0;
+}
+
+/* Whether no array of |event|'s Kernel that a strip has a part of stays anyway. */
+static bool is_free(const StripFinder *finder, int32_t event, const int64_t *pieces) {
+  const KernelUse *use = event_at(finder, event)->use;
+  for (int32_t b = 0; b < use->kernel->buffer_count; b++)
+    if (pieces[b] > 0 && !is_dead(finder, event, b) && finder->keeps(finder->model->self, use, b)) return false;
+  return true;
+}
+
+static int64_t *event_pieces(const StripFinder *finder, int32_t event) {
+  const KernelUse *use = event_at(finder, event)->use;
+  if (use == NULL || finder->model->plan(finder->model->self, use) == NULL) return NULL;
+  const Kernel *kernel = use->kernel;
+  int64_t *pieces = ARENA_NEW_ARRAY(finder->arena, int64_t, kernel->buffer_count + 1);
+  if (!kernel_strip_pieces(kernel, pieces) || kernel->dims[0].extent < LEAST_POINTS) return NULL;
+  if (!is_free(finder, event, pieces)) return NULL;
+  for (int32_t b = 0; b < kernel->buffer_count; b++) pieces[b] *= type_storage_bytes(kernel->buffers[b].type);
+  return pieces;
+}
+
+/* Bytes of one point of the array that |touch| is all of; 0: it is not cut. */
+static int64_t piece_of(const StripFinder *finder, const RunTouch *touch) {
+  const int64_t *pieces = touch->buffer >= 0 ? finder->pieces[touch->event] : NULL;
+  return pieces != NULL && touch->may_stay ? pieces[touch->buffer] : 0;
+}
+
+/* The first touch of bytes of |touch| at one of the Kernels that follow, if it reads all of them; NULL: there is none.
+ */
+static const RunTouch *next_reader(const StripFinder *finder, const RunTouch *touch) {
+  const RunTouches *touches = &finder->touches;
+  int32_t kernels = 0;
+  for (int32_t e = touch->event + 1; e < touches->events.count && kernels < MOST_AHEAD; e++) {
+    const RunEvent *event = event_at(finder, e);
+    if (event->ends_run || event->loop != event_at(finder, touch->event)->loop) return NULL;
+    kernels += event->use != NULL;
+    for (int32_t t = touches->begins[e]; t < touches->begins[e + 1]; t++) {
+      const RunTouch *other = &touches->touches.data[t];
+      if (run_touches_meet(other, touch)) return other->slice == touch->slice && other->reads ? other : NULL;
+    }
+  }
+  return NULL;
+}
+
+/* Whether all points of |kernel| read the same of |buffer|. */
+static bool is_for_all(const Kernel *kernel, int32_t buffer) {
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    if (value->kind == KERNEL_LOAD && value->buffer == buffer && (value->dims & 1) != 0) return false;
+  }
+  return true;
+}
+
+/* Bytes of what each of |event|'s strips reads all of: weights. */
+static int64_t weight_bytes(const StripFinder *finder, int32_t event) {
+  const Kernel *kernel = event_at(finder, event)->use->kernel;
+  int64_t bytes = 0;
+  for (int32_t b = 0; b < kernel->buffer_count; b++) {
+    const KernelBuffer *buffer = &kernel->buffers[b];
+    bool is_weight = buffer->role == KERNEL_OPERAND && is_for_all(kernel, b);
+    if (is_weight) bytes += buffer->element_count * type_storage_bytes(buffer->type);
+  }
+  return bytes;
+}
+
+/* The most bytes of a part, a |piece| for each point, beside which |event|'s strip has room for its tiles, its weights
+ * and results that nobody reads, which it had better keep than store. */
+static int64_t most_bytes(const StripFinder *finder, int32_t event, int64_t piece) {
+  int64_t usable = machine_buffer_usable(finder->machine), dead = 0;
+  const Kernel *kernel = event_at(finder, event)->use->kernel;
+  for (int32_t b = 0; b < kernel->buffer_count; b++)
+    if (is_dead(finder, event, b)) dead += finder->pieces[event][b];
+  int64_t room = usable - usable / TILES_SHARE - weight_bytes(finder, event);
+  return room / (piece + dead) * piece;
+}
+
+/* Bytes of the part: points of both Kernels, at most half of the array, so that one at its end has room as well. */
+static int64_t part_bytes(const StripFinder *finder, const RunTouch *touch, const RunTouch *next) {
+  int64_t piece = piece_of(finder, touch), other = piece_of(finder, next);
+  int64_t most = min_i64(most_bytes(finder, touch->event, piece), most_bytes(finder, next->event, other));
+  int64_t unit = align_up(max_i64(piece, other), max_i64(finder->machine->buffer.align, 1));
+  if (unit % piece != 0 || unit % other != 0) return 0;
+  return max_i64(0, min_i64(most, touch->bytes / 2)) / unit * unit;
+}
+
+static void try_link(StripFinder *finder, const RunTouch *touch) {
+  const RunTouch *next = piece_of(finder, touch) > 0 ? next_reader(finder, touch) : NULL;
+  StripLink link = {.to = -1, .from_piece = piece_of(finder, touch)};
+  if (next == NULL || piece_of(finder, next) == 0 || finder->from[next->event] >= 0) return;
+  link.to = next->event;
+  link.to_piece = piece_of(finder, next);
+  link.bytes = part_bytes(finder, touch, next);
+  double saved = residency_move_cycles(finder->machine, link.bytes, true) *
+                 finder->times[event_at(finder, touch->event)->instruction->parent->id];
+  if (saved * LEAST_SHARE < finder->estimate) return;
+  if (link.bytes > finder->links[touch->event].bytes) finder->links[touch->event] = link;
+}
+
+static void find_links(StripFinder *finder) {
+  for (int32_t e = 0; e < finder->touches.events.count; e++) {
+    finder->links[e].to = finder->from[e] = -1;
+    finder->pieces[e] = event_pieces(finder, e);
+  }
+  for (int32_t e = 0; e < finder->touches.events.count; e++) {
+    for (int32_t t = finder->touches.begins[e]; t < finder->touches.begins[e + 1]; t++)
+      try_link(finder, &finder->touches.touches.data[t]);
+    if (finder->links[e].to >= 0) finder->from[finder->links[e].to] = e;
+  }
+}
+
+static void add_strip(RunCut *cut, int64_t first, int64_t extent, int64_t room) {
+  if (extent <= 0) return;
+  cut->strips[cut->count] = (KernelStrip){first, extent};
+  cut->rooms[cut->count++] = room;
+}
+
+/* Kernels turn around in turn: what |begins_high| begins with the last points. */
+static void add_cut(StripFinder *finder, int32_t event, bool begins_high) {
+  const StripLink *to = &finder->links[event];
+  const StripLink *from = finder->from[event] >= 0 ? &finder->links[finder->from[event]] : NULL;
+  const KernelUse *use = event_at(finder, event)->use;
+  int64_t points = use->kernel->dims[0].extent, usable = machine_buffer_usable(finder->machine);
+  int64_t begin = from != NULL ? from->bytes / from->to_piece : 0, end = to->to >= 0 ? to->bytes / to->from_piece : 0;
+  RunCut cut = {.use = use};
+  int64_t middle = points - begin - end;
+  add_strip(&cut, begins_high ? points - begin : 0, begin, usable - (from != NULL ? from->bytes : 0));
+  add_strip(&cut, begins_high ? end : begin, middle, usable);
+  add_strip(&cut, begins_high ? 0 : points - end, end, usable - to->bytes);
+  if (cut.count > 1) array_push(&finder->cuts, finder->arena, cut);
+}
+
+static void find_cuts(StripFinder *finder) {
+  int32_t count = (int32_t)finder->touches.events.count;
+  bool *begins_high = ARENA_NEW_ARRAY(finder->arena, bool, count + 1);
+  for (int32_t e = 0; e < count; e++) {
+    bool begins = finder->from[e] >= 0, ends = finder->links[e].to >= 0;
+    if (ends) begins_high[finder->links[e].to] = !begins_high[e];
+    if (begins || ends) add_cut(finder, e, begins_high[e]);
+  }
+}
+
+RunCuts run_strips_find(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
+                        const KernelTable *kernels, const MachineDescription *machine, const ResidencyModel *model,
+                        bool (*keeps)(void *self, const KernelUse *use, int32_t buffer)) {
+  StripFinder finder = {.arena = arena, .assignment = assignment, .machine = machine, .model = model, .keeps = keeps};
+  finder.times = hlo_execution_counts(arena, module, 1);
+  for (int64_t c = 0; c < module->computations.count; c++) {
+    const HloComputation *computation = module->computations.data[c];
+    if (finder.times[computation->id] <= 0) continue;
+    run_touches_find(arena, computation, assignment, kernels, model, false, &finder.touches);
+    int64_t count = finder.touches.events.count;
+    finder.pieces = ARENA_NEW_ARRAY(arena, int64_t *, count + 1);
+    finder.links = ARENA_NEW_ARRAY(arena, StripLink, count + 1);
+    finder.from = ARENA_NEW_ARRAY(arena, int32_t, count + 1);
+    finder.estimate = 0;
+    for (int32_t e = 0; e < count; e++) {
+      const KernelUse *use = event_at(&finder, e)->use;
+      const Plan *plan = use != NULL ? model->plan(model->self, use) : NULL;
+      if (plan != NULL) finder.estimate += plan->estimate * finder.times[computation->id];
+    }
+    find_links(&finder);
+    find_cuts(&finder);
+  }
+  return (RunCuts){finder.cuts.count, finder.cuts.data};
+}

@@ -1,0 +1,32 @@
+/* RunStrips: Kernels that are cut along their outermost dimension so that a part of an array may stay in the Buffer,
+ * where all of it has no room.
+ *
+ * Of two Kernels that follow one another the first makes or reads the part last and the other reads it first.  One that
+ * stands between two others turns around: it begins where the one before it has ended and ends with another part. */
+#ifndef XLAC_CODEGEN_ONCORE_RUN_RUN_STRIPS_H
+#define XLAC_CODEGEN_ONCORE_RUN_RUN_STRIPS_H
+
+#include "codegen/kernel/kernel_strip.h"
+#include "codegen/oncore/run/run_touches.h"
+
+enum { RUN_MOST_STRIPS = 3 };
+
+/* A Kernel that is cut. */
+typedef struct RunCut {
+  const KernelUse *use;
+  int32_t count;
+  KernelStrip strips[RUN_MOST_STRIPS]; /* in the order in which they run */
+  int64_t rooms[RUN_MOST_STRIPS];      /* bytes of the Buffer that the part leaves for its tiles */
+} RunCut;
+
+typedef struct RunCuts {
+  int64_t count;
+  const RunCut *cuts;
+} RunCuts;
+
+/* |keeps|: whether |use| finds or leaves its |buffer| in the Buffer by what is chosen without strips.  In |arena|. */
+RunCuts run_strips_find(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
+                        const KernelTable *kernels, const MachineDescription *machine, const ResidencyModel *model,
+                        bool (*keeps)(void *self, const KernelUse *use, int32_t buffer));
+
+#endif
