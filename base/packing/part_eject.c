@@ -10,6 +10,11 @@
 
 enum { OUT = -1, MOST_EJECTED_PAIRS = 1 << 23 };
 
+/* Weights of items that find no gap rise by a part of themselves: by less in large parts, which are ejected from for
+ * long; in small ones the searches have most of the work.  Where one reaches the most there is, all fall: those that
+ * were hard to place long ago count no more than the others, and sums of weights never overflow. */
+enum { FIRST_WEIGHT = 8, RISE = 64, RISE_OF_SMALL = 8, SMALL = 500, MOST_WEIGHT = 1 << 24, FALL = 1 << 12 };
+
 /* A place and the item that begins or ends there, as one number to sort by. */
 typedef uint64_t Edge;
 
@@ -172,13 +177,21 @@ static void take_out(Ejection *ejection, int32_t i) {
   ejection->out[ejection->out_count++] = i;
 }
 
+static void raise_weight(Ejection *ejection, int32_t i) {
+  ejection->weights[i] += 1 + ejection->weights[i] / (ejection->part->item_count > SMALL ? RISE : RISE_OF_SMALL);
+  if (ejection->weights[i] < MOST_WEIGHT) return;
+  ejection->work->left -= ejection->part->item_count;
+  for (int32_t k = 0; k < ejection->part->item_count; k++)
+    ejection->weights[k] = max_i64(ejection->weights[k] / FALL, FIRST_WEIGHT);
+}
+
 /* Places the item that came out last; false when it cannot be placed at all. */
 static bool put_in(Ejection *ejection) {
   int32_t i = ejection->out[--ejection->out_count];
   collect(ejection, i);
   Units offset = find_gap(ejection, i);
   if (offset == OUT) {
-    ejection->weights[i] += 1 + ejection->weights[i] / 8;
+    raise_weight(ejection, i);
     offset = find_lightest(ejection, i);
     if (offset == OUT) return false;
     for (int32_t e = 0; e < ejection->in_way; e++) {
@@ -225,7 +238,7 @@ int64_t part_eject(const Part *part, int64_t goal, Work *work, int64_t height, i
     if (row > most) most = row;
     ejection.offsets[i] = (Units)(offsets[i] / unit);
     ejection.sizes[i] = (Units)(part->items[i].size / unit);
-    ejection.weights[i] = 8;
+    ejection.weights[i] = FIRST_WEIGHT;
   }
   ejection.by_start = ARENA_NEW_ARRAY(ejection.scratch, Edge, most + 1);
   ejection.by_end = ARENA_NEW_ARRAY(ejection.scratch, Edge, most + 1);
