@@ -4,7 +4,7 @@
 #include "base/packing/packing_regions.h"
 
 /* Steps by effort, some 3 ns each. */
-static const int64_t STEPS[] = {0,         8000000,    30000000,   120000000,  350000000,
+static const int64_t STEPS[] = {0,         8000000,    30000000,   120000000,  400000000,
                                 900000000, 1200000000, 1700000000, 2400000000, 3300000000};
 
 /* What is pinned must agree among itself: that is a solution of its own. */
