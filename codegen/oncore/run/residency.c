@@ -81,6 +81,15 @@ static double times_at(const Chooser *chooser, int32_t event) {
   return chooser->times[chooser->touches.events.data[event].instruction->parent->id];
 }
 
+/* Whether touch |number| at |event| is the first one of its array there with a resident. */
+static bool is_first_resident(const Chooser *chooser, int32_t event, int32_t number) {
+  int32_t buffer = touch_at(chooser, number)->buffer;
+  if (buffer < 0 || chooser->resident_of[number] == NULL) return false;
+  for (int32_t t = chooser->touches.begins[event]; t < number; t++)
+    if (touch_at(chooser, t)->buffer == buffer && chooser->resident_of[t] != NULL) return false;
+  return true;
+}
+
 /* Bytes of tiles that the Kernel of |event| has beside its residents. */
 static int64_t own_bytes(const Chooser *chooser, int32_t event) {
   const Plan *plan = plan_at(chooser, event);
@@ -89,8 +98,7 @@ static int64_t own_bytes(const Chooser *chooser, int32_t event) {
     if (!plan->tensors[t].is_alias) bytes += align_up(plan->tensors[t].end - plan->tensors[t].begin, plan->alignment);
   }
   for (int32_t t = chooser->touches.begins[event]; plan != NULL && t < chooser->touches.begins[event + 1]; t++) {
-    const RunTouch *touch = touch_at(chooser, t);
-    if (touch->buffer >= 0 && chooser->resident_of[t] != NULL) bytes -= plan_copied_bytes(plan, touch->buffer);
+    if (is_first_resident(chooser, event, t)) bytes -= plan_copied_bytes(plan, touch_at(chooser, t)->buffer);
   }
   return bytes;
 }
