@@ -6,6 +6,9 @@
 #include "base/array.h"
 #include "base/packing/packing_instance.h"
 
+/* Parts of more items than this are large: searches find little in them, ejection the most. */
+enum { PART_LARGE = 500 };
+
 /* Bytes [start, end) in which an item has no place for its first |need| bytes. */
 typedef struct Obstacle {
   int64_t start, end, need;

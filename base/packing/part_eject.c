@@ -13,7 +13,7 @@ enum { OUT = -1, MOST_EJECTED_PAIRS = 1 << 23 };
 /* Weights of items that find no gap rise by a part of themselves: by less in large parts, which are ejected from for
  * long; in small ones the searches have most of the work.  Where one reaches the most there is, all fall: those that
  * were hard to place long ago count no more than the others, and sums of weights never overflow. */
-enum { FIRST_WEIGHT = 8, RISE = 64, RISE_OF_SMALL = 8, SMALL = 500, MOST_WEIGHT = 1 << 24, FALL = 1 << 12 };
+enum { FIRST_WEIGHT = 8, RISE = 64, RISE_OF_SMALL = 8, MOST_WEIGHT = 1 << 24, FALL = 1 << 12 };
 
 /* A place and the item that begins or ends there, as one number to sort by. */
 typedef uint64_t Edge;
@@ -178,7 +178,7 @@ static void take_out(Ejection *ejection, int32_t i) {
 }
 
 static void raise_weight(Ejection *ejection, int32_t i) {
-  ejection->weights[i] += 1 + ejection->weights[i] / (ejection->part->item_count > SMALL ? RISE : RISE_OF_SMALL);
+  ejection->weights[i] += 1 + ejection->weights[i] / (ejection->part->item_count > PART_LARGE ? RISE : RISE_OF_SMALL);
   if (ejection->weights[i] < MOST_WEIGHT) return;
   ejection->work->left -= ejection->part->item_count;
   for (int32_t k = 0; k < ejection->part->item_count; k++)

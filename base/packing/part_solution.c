@@ -169,7 +169,6 @@ static void eject_while_good(PartSolution *solution, PartAim aim, Work *work) {
 
 /* Searches and ejection in turn: searches are for what is small or has slack, ejection for the rest. */
 void part_solution_improve(PartSolution *solution, PartAim aim, Work *work) {
-  enum { LARGE = 500 };
   if (solution->height <= aim.goal || solution->height <= solution->bound || work->left <= 0) return;
   Arena *scratch = arena_create();
   Sweep sweep = {.solution = solution, .aim = aim, .work = work};
@@ -180,7 +179,7 @@ void part_solution_improve(PartSolution *solution, PartAim aim, Work *work) {
     return;
   }
   int64_t whole = work->left;
-  bool is_large = solution->part->item_count > LARGE;
+  bool is_large = solution->part->item_count > PART_LARGE;
   sweep.offsets = ARENA_NEW_ARRAY(scratch, int64_t, solution->part->item_count + 1);
   for (int o = 0; o < SEARCH_ORDER_COUNT; o++) {
     sweep.orders[o] = (SearchOrder){rank_by(solution->part, scratch, SEARCH_ORDERS[o].letters),
