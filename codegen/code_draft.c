@@ -245,12 +245,13 @@ static Status try_strips(CodeDraft *draft, const HloModule *module, const Buffer
   return STATUS_OK;
 }
 
-/* Strips need none: they work where residents are. */
-static void forget_strips(CodeDraft *draft, int32_t before) {
-  int32_t count = draft->kernels->identity_count;
-  HloScratch *scratch = ARENA_NEW_ARRAY(draft->arena, HloScratch, count + 1);
-  for (int32_t k = 0; k < before && draft->scratch_of_identity != NULL; k++) scratch[k] = draft->scratch_of_identity[k];
-  if (draft->scratch_of_identity != NULL) draft->scratch_of_identity = scratch;
+/* Scratch by identity where strips have joined the first |before| identities: strips need none, since they work in the
+ * space of the residents. */
+static void extend_scratch(CodeDraft *draft, int32_t before) {
+  if (draft->scratch_of_identity == NULL) return;
+  HloScratch *scratch = ARENA_NEW_ARRAY(draft->arena, HloScratch, draft->kernels->identity_count + 1);
+  for (int32_t k = 0; k < before; k++) scratch[k] = draft->scratch_of_identity[k];
+  draft->scratch_of_identity = scratch;
 }
 
 static void take_trial(CodeDraft *draft, const KeepTrial *trial, BufferAssignment *assignment) {
@@ -258,7 +259,7 @@ static void take_trial(CodeDraft *draft, const KeepTrial *trial, BufferAssignmen
   int32_t identities = draft->kernels->identity_count;
   *draft->plans = trial->plans;
   draft->kernels = (KernelTable *)trial->kernels;
-  forget_strips(draft, identities);
+  extend_scratch(draft, identities);
   assignment->workspace_bytes += more;
   assignment->lower_bound_bytes += more;
   if (more > 0) assignment->workspace_alignment = max_i64(assignment->workspace_alignment, SPACE_ALIGNMENT);
