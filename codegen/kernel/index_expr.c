@@ -241,7 +241,16 @@ bool index_depends_nonlinearly(const IndexSpace *space, IndexExpr a, int dim) {
   return false;
 }
 
-IndexExpr index_without_dim(IndexSpace *space, IndexExpr a, int dim) {
+bool index_has_atom(const IndexSpace *space, IndexExpr a, IndexAtomKind kind) {
+  for (int i = 0; i < a.term_count; i++) {
+    const IndexAtom *atom = &space->atoms.data[a.terms[i].atom];
+    bool is_nested = atom->kind == INDEX_ATOM_DIV || atom->kind == INDEX_ATOM_MOD;
+    if (atom->kind == kind || (is_nested && index_has_atom(space, atom->inner, kind))) return true;
+  }
+  return false;
+}
+
+IndexExpr index_without_dim(const IndexSpace *space, IndexExpr a, int dim) {
   IndexTerm *terms = ARENA_NEW_ARRAY(space->arena, IndexTerm, a.term_count);
   int count = 0;
   for (int i = 0; i < a.term_count; i++) {

@@ -59,8 +59,10 @@ void index_range(const IndexSpace *space, IndexExpr a, int64_t *out_lower, int64
  * MOD. */
 int64_t index_dim_coefficient(const IndexSpace *space, IndexExpr a, int dim);
 bool index_depends_nonlinearly(const IndexSpace *space, IndexExpr a, int dim);
+/* Whether |a| has an atom of |kind|, also within a DIV or MOD. */
+bool index_has_atom(const IndexSpace *space, IndexExpr a, IndexAtomKind kind);
 /* |a| without its plain term of |dim|. */
-IndexExpr index_without_dim(IndexSpace *space, IndexExpr a, int dim);
+IndexExpr index_without_dim(const IndexSpace *space, IndexExpr a, int dim);
 
 /* |a| of space |from| in terms of another space: dimension n stands for dims[n], run-time value v for value values[v];
  * divisions and remainders are simplified anew. */

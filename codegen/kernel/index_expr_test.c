@@ -237,6 +237,24 @@ static void index_division_composes(void **state) {
   arena_destroy(arena);
 }
 
+static void index_atoms_are_found_in_quotients(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  Points *points = points_create(arena, 4, 6, 8);
+  IndexExpr dim = index_dim(&points->space, 0, 4), value = index_value(&points->space, VALUE, 0, VALUE_UPPER);
+  IndexExpr plain = index_add_constant(&points->space, dim, 5), sum = index_add(&points->space, dim, value);
+  IndexExpr rest = index_mod(&points->space, sum, 3);
+  assert_true(index_has_atom(&points->space, plain, INDEX_ATOM_DIM));
+  assert_false(index_has_atom(&points->space, plain, INDEX_ATOM_VALUE));
+  assert_true(index_has_atom(&points->space, sum, INDEX_ATOM_VALUE));
+  assert_false(index_has_atom(&points->space, sum, INDEX_ATOM_MOD));
+  assert_true(index_has_atom(&points->space, rest, INDEX_ATOM_VALUE));
+  assert_true(index_has_atom(&points->space, rest, INDEX_ATOM_MOD));
+  assert_false(index_has_atom(&points->space, rest, INDEX_ATOM_DIV));
+  assert_false(index_has_atom(&points->space, index_constant(7), INDEX_ATOM_DIM));
+  arena_destroy(arena);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(index_arithmetic_agrees_at_every_point),
@@ -245,6 +263,7 @@ int main(void) {
       cmocka_unit_test(index_division_undoes_linear_addresses),
       cmocka_unit_test(index_division_composes),
       cmocka_unit_test(index_digits_are_joined),
+      cmocka_unit_test(index_atoms_are_found_in_quotients),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,20 +28,11 @@ typedef struct Sharing {
 
 /* --- where buffers are accessed --- */
 
-static bool reads_values(const IndexSpace *space, IndexExpr expr) {
-  for (int i = 0; i < expr.term_count; i++) {
-    const IndexAtom *atom = &space->atoms.data[expr.terms[i].atom];
-    if (atom->kind == INDEX_ATOM_VALUE) return true;
-    if (atom->kind != INDEX_ATOM_DIM && reads_values(space, atom->inner)) return true;
-  }
-  return false;
-}
-
 static void add_access(const Kernel *kernel, int32_t buffer, IndexExpr address, int32_t predicate, Extent *extents) {
   int64_t lower, upper;
   index_range(&kernel->space, address, &lower, &upper);
   Extent *extent = &extents[buffer];
-  extent->is_fixed = extent->is_fixed || predicate >= 0 || reads_values(&kernel->space, address);
+  extent->is_fixed = extent->is_fixed || predicate >= 0 || index_has_atom(&kernel->space, address, INDEX_ATOM_VALUE);
   extent->lower = min_i64(extent->lower, lower);
   extent->upper = max_i64(extent->upper, upper);
 }

@@ -17,16 +17,6 @@ void place_forms_init(PlaceForms *forms, Arena *arena, const Plan *plan) {
   forms->dims = ARENA_NEW_ARRAY(arena, IndexExpr, forms->dim_count);
 }
 
-static bool has_values(const IndexSpace *space, IndexExpr expr) {
-  for (int i = 0; i < expr.term_count; i++) {
-    const IndexAtom *atom = &space->atoms.data[expr.terms[i].atom];
-    if (atom->kind == INDEX_ATOM_VALUE) return true;
-    bool is_nested = atom->kind == INDEX_ATOM_DIV || atom->kind == INDEX_ATOM_MOD;
-    if (is_nested && has_values(space, atom->inner)) return true;
-  }
-  return false;
-}
-
 static int32_t form_of(PlaceForms *forms, IndexExpr sum) {
   if (sum.term_count == 0) return 0;
   for (int64_t f = 1; f < forms->forms.count; f++)
@@ -40,7 +30,7 @@ static int32_t form_of(PlaceForms *forms, IndexExpr sum) {
 /* What |dims| gives the dims of |space|. */
 static Place place_of(PlaceForms *forms, const IndexSpace *space, IndexExpr expr, const int64_t *dims,
                       int32_t dim_count, const int32_t *values) {
-  if (!has_values(space, expr)) return (Place){index_evaluate(space, expr, dims, NULL), 0};
+  if (!index_has_atom(space, expr, INDEX_ATOM_VALUE)) return (Place){index_evaluate(space, expr, dims, NULL), 0};
   for (int32_t d = 0; d < dim_count; d++) forms->dims[d] = index_constant(dims[d]);
   IndexExpr sum = index_substitute(&forms->space, space, expr, forms->dims, values);
   int64_t constant = sum.constant;

@@ -1,15 +1,5 @@
 #include "codegen/oncore/plan/run_time_views.h"
 
-static bool has_atom(const IndexSpace *space, IndexExpr expr, IndexAtomKind kind) {
-  for (int i = 0; i < expr.term_count; i++) {
-    const IndexAtom *atom = &space->atoms.data[expr.terms[i].atom];
-    if (atom->kind == kind) return true;
-    bool is_nested = atom->kind == INDEX_ATOM_DIV || atom->kind == INDEX_ATOM_MOD;
-    if (is_nested && has_atom(space, atom->inner, kind)) return true;
-  }
-  return false;
-}
-
 /* |expr| with all loops in their first iteration and without its constant. */
 static IndexExpr numbers_of(const Plan *plan, IndexExpr expr, IndexSpace *space) {
   IndexExpr *dims = ARENA_NEW_ARRAY(space->arena, IndexExpr, plan->loop_count);
@@ -23,9 +13,9 @@ static IndexExpr numbers_of(const Plan *plan, IndexExpr expr, IndexSpace *space)
 bool run_time_sum(const Plan *plan, const PlanRef *ref, IndexSpace *space, IndexExpr *out_sum) {
   const PlanMemory *memory = ref->is_memory ? &plan->memories[ref->number] : NULL;
   const PlanTensor *tensor = ref->is_memory ? NULL : &plan->tensors[ref->number];
-  bool depends = memory != NULL && has_atom(&plan->space, memory->offset, INDEX_ATOM_VALUE);
+  bool depends = memory != NULL && index_has_atom(&plan->space, memory->offset, INDEX_ATOM_VALUE);
   for (int32_t i = 0; i < ref->range_count && !depends; i++)
-    depends = has_atom(&plan->space, ref->ranges[i].begin, INDEX_ATOM_VALUE);
+    depends = index_has_atom(&plan->space, ref->ranges[i].begin, INDEX_ATOM_VALUE);
   if (out_sum == NULL) return depends;
   IndexExpr sum = memory != NULL ? numbers_of(plan, memory->offset, space) : index_constant(0);
   int64_t dense = 1;
@@ -43,7 +33,8 @@ static bool is_entangled(const IndexSpace *space, IndexExpr expr) {
   for (int i = 0; i < expr.term_count; i++) {
     const IndexAtom *atom = &space->atoms.data[expr.terms[i].atom];
     bool is_nested = atom->kind == INDEX_ATOM_DIV || atom->kind == INDEX_ATOM_MOD;
-    if (is_nested && has_atom(space, atom->inner, INDEX_ATOM_VALUE) && has_atom(space, atom->inner, INDEX_ATOM_DIM))
+    if (is_nested && index_has_atom(space, atom->inner, INDEX_ATOM_VALUE) &&
+        index_has_atom(space, atom->inner, INDEX_ATOM_DIM))
       return true;
   }
   return false;

@@ -60,11 +60,8 @@ int32_t tile_load_padding(const Kernel *kernel, int32_t value) {
 /* --- what a load's address is made of --- */
 
 bool tile_atom_is_run_time(const Kernel *kernel, const IndexAtom *atom) {
-  if (atom->kind == INDEX_ATOM_DIM || atom->kind == INDEX_ATOM_VALUE) return atom->kind == INDEX_ATOM_VALUE;
-  bool found = false;
-  for (int i = 0; i < atom->inner.term_count && !found; i++)
-    found = tile_atom_is_run_time(kernel, &kernel->space.atoms.data[atom->inner.terms[i].atom]);
-  return found;
+  bool is_nested = atom->kind == INDEX_ATOM_DIV || atom->kind == INDEX_ATOM_MOD;
+  return atom->kind == INDEX_ATOM_VALUE || (is_nested && index_has_atom(&kernel->space, atom->inner, INDEX_ATOM_VALUE));
 }
 
 static void index_dims(const Kernel *kernel, IndexExpr expr, bool run_time_only, uint64_t *dims) {
