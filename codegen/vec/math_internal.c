@@ -273,7 +273,7 @@ bool m_has_tables(const Math *m) {
   return !m->is_double && m->vec->target->has_avx512;
 }
 
-/* |count| values at their places in |values|, in registers of sixteen. */
+/* A register with the first sixteen of |values|. */
 static LLVMValueRef table_register(const Math *m, const double *values) {
   LLVMValueRef lanes[MATH_TABLE_SIZE];
   for (int i = 0; i < MATH_TABLE_SIZE; i++) lanes[i] = vec_constant_double(m->vec, TYPE_F32, values[i], 1);
