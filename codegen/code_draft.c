@@ -218,7 +218,7 @@ static const double MOST_CYCLES = 1.0075;
 
 /* What is tried: Kernels and their plans without and with residents. */
 typedef struct KeepTrial {
-  const KernelTable *kernels;
+  KernelTable *kernels;
   ModulePlans before, plans;
   ResidencyPolicy policy;
   int64_t bytes; /* of the workspace */
@@ -258,7 +258,7 @@ static void take_trial(CodeDraft *draft, const KeepTrial *trial, BufferAssignmen
   int64_t more = trial->bytes - assignment->workspace_bytes;
   int32_t identities = draft->kernels->identity_count;
   *draft->plans = trial->plans;
-  draft->kernels = (KernelTable *)trial->kernels;
+  draft->kernels = trial->kernels;
   extend_scratch(draft, identities);
   assignment->workspace_bytes += more;
   assignment->lower_bound_bytes += more;

@@ -4,24 +4,17 @@
 
 /* --- whether it can be cut --- */
 
-static bool reads_values(const IndexSpace *space, IndexExpr expr) {
-  for (int i = 0; i < expr.term_count; i++) {
-    const IndexAtom *atom = &space->atoms.data[expr.terms[i].atom];
-    if (atom->kind == INDEX_ATOM_VALUE) return true;
-    if (atom->kind != INDEX_ATOM_DIM && reads_values(space, atom->inner)) return true;
-  }
-  return false;
-}
-
 /* Elements of |buffer| that are one point's, if |address| says so; 0: it does not.  A predicate that is the same for
  * all points leaves the first and the last one within the array, so that what it guards is within each one's piece. */
 static int64_t piece_at(const Kernel *kernel, int32_t buffer, IndexExpr address, int32_t predicate) {
   int64_t lower, upper, piece = index_dim_coefficient(&kernel->space, address, 0);
   int64_t whole = kernel->buffers[buffer].element_count;
   if (piece <= 0 || piece != whole / kernel->dims[0].extent || whole % kernel->dims[0].extent != 0) return 0;
-  if (index_depends_nonlinearly(&kernel->space, address, 0) || reads_values(&kernel->space, address)) return 0;
+  if (index_depends_nonlinearly(&kernel->space, address, 0) ||
+      index_has_atom(&kernel->space, address, INDEX_ATOM_VALUE))
+    return 0;
   if (predicate >= 0) return (kernel->values[predicate].dims & 1) == 0 ? piece : 0;
-  index_range(&kernel->space, index_without_dim((IndexSpace *)&kernel->space, address, 0), &lower, &upper);
+  index_range(&kernel->space, index_without_dim(&kernel->space, address, 0), &lower, &upper);
   return lower >= 0 && upper < piece ? piece : 0;
 }
 
@@ -153,7 +146,7 @@ static void add_strips(Cutter *cutter, const KernelCut *cut, int32_t place, Kern
   }
 }
 
-static const KernelCut *cut_of(const KernelCut *cuts, int64_t count, const KernelUse *use) {
+const KernelCut *kernel_cut_of(const KernelCut *cuts, int64_t count, const KernelUse *use) {
   for (int64_t c = 0; c < count; c++)
     if (cuts[c].use == use) return &cuts[c];
   return NULL;
@@ -162,14 +155,14 @@ static const KernelCut *cut_of(const KernelCut *cuts, int64_t count, const Kerne
 static void cut_row(Cutter *cutter, KernelUses *row, const KernelCut *cuts, int64_t count) {
   int32_t made = 0;
   for (int32_t i = 0; i < row->count; i++) {
-    const KernelCut *cut = cut_of(cuts, count, &row->uses[i]);
+    const KernelCut *cut = kernel_cut_of(cuts, count, &row->uses[i]);
     made += cut != NULL ? cut->count : 1;
   }
   if (made == row->count) return;
   KernelUse *uses = ARENA_NEW_ARRAY(cutter->arena, KernelUse, made);
   made = 0;
   for (int32_t i = 0; i < row->count; i++) {
-    const KernelCut *cut = cut_of(cuts, count, &row->uses[i]);
+    const KernelCut *cut = kernel_cut_of(cuts, count, &row->uses[i]);
     if (cut != NULL)
       add_strips(cutter, cut, i, uses + made);
     else
@@ -180,7 +173,7 @@ static void cut_row(Cutter *cutter, KernelUses *row, const KernelCut *cuts, int6
   row->uses = uses;
 }
 
-const KernelTable *kernel_table_cut(Arena *arena, const KernelTable *table, const KernelCut *cuts, int64_t count) {
+KernelTable *kernel_table_cut(Arena *arena, const KernelTable *table, const KernelCut *cuts, int64_t count) {
   KernelTable *made = ARENA_NEW(arena, KernelTable);
   *made = *table;
   made->rows.data = ARENA_COPY_ARRAY(arena, KernelUses, table->rows.data, table->rows.count);

@@ -20,8 +20,11 @@ bool kernel_strip_pieces(const Kernel *kernel, int64_t *out_pieces);
 /* The points of |strip| of |kernel|, which can be cut, in |arena|: arrays of which it has a part begin with that. */
 const Kernel *kernel_strip_make(Arena *arena, const Kernel *kernel, KernelStrip strip);
 
+/* That of |use|; NULL: it is not cut. */
+const KernelCut *kernel_cut_of(const KernelCut *cuts, int64_t count, const KernelUse *use);
+
 /* |table| with |cuts|, whose Kernels can be cut, in |arena|; other uses are those of |table|, which stays as it is.
  * Strips have identities of their own, from |table|'s count on, equal ones the same. */
-const KernelTable *kernel_table_cut(Arena *arena, const KernelTable *table, const KernelCut *cuts, int64_t count);
+KernelTable *kernel_table_cut(Arena *arena, const KernelTable *table, const KernelCut *cuts, int64_t count);
 
 #endif

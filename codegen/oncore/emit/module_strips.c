@@ -9,7 +9,8 @@ typedef struct StripPlanner {
   const ModulePlans *before, *best;
   const TilerOptions *options;
   DiagSink *diag;
-  const KernelTable *whole, *kernels; /* before and after */
+  const KernelTable *whole; /* before, … */
+  KernelTable *kernels;     /* … and after */
   RunCuts cuts;
   int64_t *rooms; /* by identity of a strip, less those of |whole|: the least that one of them has for its tiles */
   ARRAY(ModulePlan) plans;
@@ -29,21 +30,6 @@ static bool keeps_buffer(void *self, const KernelUse *use, int32_t buffer) {
   return false;
 }
 
-static const RunCut *cut_of(const StripPlanner *planner, const KernelUse *use) {
-  for (int64_t c = 0; c < planner->cuts.count; c++)
-    if (planner->cuts.cuts[c].use == use) return &planner->cuts.cuts[c];
-  return NULL;
-}
-
-static void cut_table(StripPlanner *planner) {
-  KernelCut *cuts = ARENA_NEW_ARRAY(planner->arena, KernelCut, planner->cuts.count);
-  for (int64_t c = 0; c < planner->cuts.count; c++) {
-    const RunCut *cut = &planner->cuts.cuts[c];
-    cuts[c] = (KernelCut){cut->use, cut->count, cut->strips};
-  }
-  planner->kernels = kernel_table_cut(planner->arena, planner->whole, cuts, planner->cuts.count);
-}
-
 static void find_rooms(StripPlanner *planner) {
   int32_t count = planner->kernels->identity_count - planner->whole->identity_count;
   planner->rooms = ARENA_NEW_ARRAY(planner->arena, int64_t, count + 1);
@@ -52,10 +38,10 @@ static void find_rooms(StripPlanner *planner) {
     const KernelUses *row = &planner->whole->rows.data[r];
     const KernelUse *made = planner->kernels->rows.data[r].uses;
     for (int32_t i = 0; i < row->count; i++) {
-      const RunCut *cut = cut_of(planner, &row->uses[i]);
+      const KernelCut *cut = kernel_cut_of(planner->cuts.cuts, planner->cuts.count, &row->uses[i]);
       for (int32_t s = 0; cut != NULL && s < cut->count; s++) {
         int64_t *room = &planner->rooms[made[s].identity - planner->whole->identity_count];
-        *room = min_i64(*room, cut->rooms[s]);
+        *room = min_i64(*room, planner->cuts.rooms[cut - planner->cuts.cuts].bytes[s]);
       }
       made += cut != NULL ? cut->count : 1;
     }
@@ -93,9 +79,9 @@ static bool plan_strips(StripPlanner *planner, const double *times, int32_t *pla
   return true;
 }
 
-const KernelTable *module_plans_cut(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
-                                    const KernelTable *kernels, const TilerOptions *options, ResidencyPolicy policy,
-                                    const ModulePlans *before, const ModulePlans *best, ModulePlans *out_plans) {
+KernelTable *module_plans_cut(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
+                              const KernelTable *kernels, const TilerOptions *options, ResidencyPolicy policy,
+                              const ModulePlans *before, const ModulePlans *best, ModulePlans *out_plans) {
   if (options->no_residency || options->scheme != SCHEME_NONE) return NULL;
   DiagSink quiet; /* what does not work is left as it is */
   diag_sink_init(&quiet, arena);
@@ -104,7 +90,7 @@ const KernelTable *module_plans_cut(Arena *arena, const HloModule *module, const
   planner.whole = kernels;
   planner.cuts = run_strips_find(arena, module, assignment, kernels, before->machine, &model, keeps_buffer);
   if (planner.cuts.count == 0) return NULL;
-  cut_table(&planner);
+  planner.kernels = kernel_table_cut(arena, kernels, planner.cuts.cuts, planner.cuts.count);
   find_rooms(&planner);
   int32_t count = planner.kernels->identity_count;
   int32_t *plan_of_identity = ARENA_NEW_ARRAY(arena, int32_t, count);

@@ -26,7 +26,8 @@ typedef struct StripFinder {
   int64_t **pieces; /* by event: bytes by buffer that are one point's; NULL: it is not cut */
   StripLink *links; /* by event: what goes on from it */
   int32_t *from;    /* by event: where what it begins with comes from, -1: nothing */
-  ARRAY(RunCut) cuts;
+  ARRAY(KernelCut) cuts;
+  ARRAY(RunRooms) rooms;
 } StripFinder;
 
 static const RunEvent *event_at(const StripFinder *finder, int32_t event) {
@@ -150,10 +151,17 @@ static void find_links(StripFinder *finder) {
   }
 }
 
-static void add_strip(RunCut *cut, int64_t first, int64_t extent, int64_t room) {
+/* The strips of a cut as they are found, and the Buffer that is left for each. */
+typedef struct CutMaker {
+  int32_t count;
+  KernelStrip *strips;
+  RunRooms rooms;
+} CutMaker;
+
+static void add_strip(CutMaker *maker, int64_t first, int64_t extent, int64_t room) {
   if (extent <= 0) return;
-  cut->strips[cut->count] = (KernelStrip){first, extent};
-  cut->rooms[cut->count++] = room;
+  maker->strips[maker->count] = (KernelStrip){first, extent};
+  maker->rooms.bytes[maker->count++] = room;
 }
 
 /* Kernels turn around in turn: what |begins_high| begins with the last points. */
@@ -163,12 +171,14 @@ static void add_cut(StripFinder *finder, int32_t event, bool begins_high) {
   const KernelUse *use = event_at(finder, event)->use;
   int64_t points = use->kernel->dims[0].extent, usable = machine_buffer_usable(finder->machine);
   int64_t begin = from != NULL ? from->bytes / from->to_piece : 0, end = to->to >= 0 ? to->bytes / to->from_piece : 0;
-  RunCut cut = {.use = use};
+  CutMaker maker = {.strips = ARENA_NEW_ARRAY(finder->arena, KernelStrip, RUN_MOST_STRIPS)};
   int64_t middle = points - begin - end;
-  add_strip(&cut, begins_high ? points - begin : 0, begin, usable - (from != NULL ? from->bytes : 0));
-  add_strip(&cut, begins_high ? end : begin, middle, usable);
-  add_strip(&cut, begins_high ? 0 : points - end, end, usable - to->bytes);
-  if (cut.count > 1) array_push(&finder->cuts, finder->arena, cut);
+  add_strip(&maker, begins_high ? points - begin : 0, begin, usable - (from != NULL ? from->bytes : 0));
+  add_strip(&maker, begins_high ? end : begin, middle, usable);
+  add_strip(&maker, begins_high ? 0 : points - end, end, usable - to->bytes);
+  if (maker.count < 2) return;
+  array_push(&finder->cuts, finder->arena, ((KernelCut){use, maker.count, maker.strips}));
+  array_push(&finder->rooms, finder->arena, maker.rooms);
 }
 
 static void find_cuts(StripFinder *finder) {
@@ -203,5 +213,5 @@ RunCuts run_strips_find(Arena *arena, const HloModule *module, const BufferAssig
     find_links(&finder);
     find_cuts(&finder);
   }
-  return (RunCuts){finder.cuts.count, finder.cuts.data};
+  return (RunCuts){finder.cuts.count, finder.cuts.data, finder.rooms.data};
 }

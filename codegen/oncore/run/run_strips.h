@@ -11,17 +11,15 @@
 
 enum { RUN_MOST_STRIPS = 3 };
 
-/* A Kernel that is cut. */
-typedef struct RunCut {
-  const KernelUse *use;
-  int32_t count;
-  KernelStrip strips[RUN_MOST_STRIPS]; /* in the order in which they run */
-  int64_t rooms[RUN_MOST_STRIPS];      /* bytes of the Buffer that the part leaves for its tiles */
-} RunCut;
+/* By strip of a cut: bytes of the Buffer that the part leaves for its tiles. */
+typedef struct RunRooms {
+  int64_t bytes[RUN_MOST_STRIPS];
+} RunRooms;
 
 typedef struct RunCuts {
   int64_t count;
-  const RunCut *cuts;
+  const KernelCut *cuts;
+  const RunRooms *rooms; /* of each */
 } RunCuts;
 
 /* |keeps|: whether |use| finds or leaves its |buffer| in the Buffer by what is chosen without strips.  In |arena|. */
