@@ -4,6 +4,7 @@
 #include "base/checked_math.h"
 #include "hlo/analysis/loop_nest.h"
 #include "hlo/analysis/row_alignment.h"
+#include "hlo/ir/hlo_worklist.h"
 
 /* --- views --- */
 
@@ -225,13 +226,10 @@ static bool is_elementwise(const HloInstruction *instruction) {
 
 /* Everything that |from| reaches before |update| is elementwise, and it reaches nothing but the update's window. */
 static bool feeds_update_elementwise(const HloInstruction *from, const HloInstruction *update, Arena *arena) {
-  ARRAY(const HloInstruction *) work = {0};
-  IntMap seen;
-  int64_t ignored;
-  int_map_init(&seen, arena);
-  array_push(&work, arena, from);
-  while (work.count > 0) {
-    const HloInstruction *instruction = array_pop(&work);
+  HloWorklist work;
+  hlo_worklist_init(&work, arena);
+  hlo_worklist_add(&work, from);
+  for (const HloInstruction *instruction; (instruction = hlo_worklist_take(&work)) != NULL;) {
     if (hlo_instruction_is_root(instruction)) return false;
     for (int i = 0; i < instruction->user_count; i++) {
       const HloInstruction *user = instruction->users[i];
@@ -242,9 +240,7 @@ static bool feeds_update_elementwise(const HloInstruction *from, const HloInstru
         continue;
       }
       if (!is_elementwise(user) || !shape_same_dims(user->shape, from->shape)) return false;
-      if (int_map_find(&seen, (uint64_t)user->id, &ignored)) continue;
-      int_map_set(&seen, (uint64_t)user->id, 1);
-      array_push(&work, arena, user);
+      hlo_worklist_add(&work, user);
     }
   }
   return true;
@@ -403,13 +399,10 @@ static bool is_result(const HloComputation *fused, const HloInstruction *instruc
 static FusedUse follow_parameter(const HloComputation *fused, const HloInstruction *start, const HloInstruction *wanted,
                                  Arena *scratch) {
   FusedUse use = {true, false};
-  ARRAY(const HloInstruction *) work = {0};
-  IntMap seen;
-  int64_t ignored;
-  int_map_init(&seen, scratch);
-  array_push(&work, scratch, start);
-  while (work.count > 0 && use.elementwise) {
-    const HloInstruction *instruction = array_pop(&work);
+  HloWorklist work;
+  hlo_worklist_init(&work, scratch);
+  hlo_worklist_add(&work, start);
+  for (const HloInstruction *instruction; use.elementwise && (instruction = hlo_worklist_take(&work)) != NULL;) {
     for (int i = 0; i < instruction->user_count; i++) {
       const HloInstruction *user = instruction->users[i];
       if (user->opcode == HLO_TUPLE && user == fused->root) {
@@ -421,9 +414,7 @@ static FusedUse follow_parameter(const HloComputation *fused, const HloInstructi
         continue;
       }
       use.elementwise &= reads_elementwise(user, instruction);
-      if (int_map_find(&seen, (uint64_t)user->id, &ignored)) continue;
-      int_map_set(&seen, (uint64_t)user->id, 1);
-      array_push(&work, scratch, user);
+      hlo_worklist_add(&work, user);
     }
   }
   return use;
@@ -457,21 +448,16 @@ static bool all_results_alike(const HloInstruction *fusion, const HloComputation
 
 /* What |start| reaches it reaches element by element, or through sums of the rows of a nest with so many |rows|. */
 static bool reaches_by_rows(const HloInstruction *start, int64_t rows, Arena *scratch) {
-  ARRAY(const HloInstruction *) work = {0};
-  IntMap seen;
-  int64_t ignored;
-  int_map_init(&seen, scratch);
-  array_push(&work, scratch, start);
-  while (work.count > 0) {
-    const HloInstruction *instruction = array_pop(&work);
+  HloWorklist work;
+  hlo_worklist_init(&work, scratch);
+  hlo_worklist_add(&work, start);
+  for (const HloInstruction *instruction; (instruction = hlo_worklist_take(&work)) != NULL;) {
     for (int i = 0; i < instruction->user_count; i++) {
       const HloInstruction *user = instruction->users[i];
       if (user->opcode == HLO_REDUCE && shape_is_array(user->shape) && shape_element_count(user->shape) == rows)
         continue;
       if (!reads_elementwise(user, instruction)) return false;
-      if (int_map_find(&seen, (uint64_t)user->id, &ignored)) continue;
-      int_map_set(&seen, (uint64_t)user->id, 1);
-      array_push(&work, scratch, user);
+      hlo_worklist_add(&work, user);
     }
   }
   return true;

@@ -1,6 +1,7 @@
 /* Loops that hardly run, and state that loops need not carry. */
 #include "base/checked_math.h"
 #include "hlo/analysis/trip_count.h"
+#include "hlo/ir/hlo_worklist.h"
 #include "passes/control/constant_value.h"
 #include "passes/control/control_walk.h"
 #include "passes/control/loop_state.h"
@@ -141,23 +142,15 @@ static bool merge_twins(ControlWalk *walk, LoopState *state) {
 
 typedef struct Needs {
   const LoopState *state;
-  bool *elements;              /* needed, by index */
-  IntMap seen;                 /* instructions of the body */
-  HloInstructionArray pending; /* of the body */
+  bool *elements;     /* needed, by index */
+  HloWorklist values; /* needed, of the body */
   Arena *scratch;
 } Needs;
-
-static void need_value(Needs *needs, HloInstruction *value) {
-  int64_t ignored;
-  if (int_map_find(&needs->seen, (uint64_t)value->id, &ignored)) return;
-  int_map_set(&needs->seen, (uint64_t)value->id, 1);
-  array_push(&needs->pending, needs->scratch, value);
-}
 
 static void need_element(Needs *needs, int64_t index) {
   if (needs->elements[index]) return;
   needs->elements[index] = true;
-  need_value(needs, needs->state->root->operands[index]);
+  hlo_worklist_add(&needs->values, needs->state->root->operands[index]);
 }
 
 /* What the result, the condition and side effects need, and what those elements are made from. */
@@ -171,16 +164,15 @@ static void find_needs(Needs *needs) {
   }
   for (int64_t i = 0; i < state->body->instructions.count; i++) {
     HloInstruction *instruction = state->body->instructions.data[i];
-    if (hlo_instruction_has_side_effect(instruction)) need_value(needs, instruction);
+    if (hlo_instruction_has_side_effect(instruction)) hlo_worklist_add(&needs->values, instruction);
   }
-  while (needs->pending.count > 0) {
-    HloInstruction *value = array_pop(&needs->pending);
+  for (const HloInstruction *value; (value = hlo_worklist_take(&needs->values)) != NULL;) {
     int64_t index = trip_count_element(value, state->inside);
     if (index >= 0) {
       need_element(needs, index);
       continue;
     }
-    for (int i = 0; i < value->operand_count; i++) need_value(needs, value->operands[i]);
+    for (int i = 0; i < value->operand_count; i++) hlo_worklist_add(&needs->values, value->operands[i]);
   }
 }
 
@@ -188,7 +180,7 @@ static bool drop_dead_state(ControlWalk *walk, LoopState *state) {
   Arena *scratch = walk->context->scratch;
   if (state->is_read_whole || !may_rewrite(walk)) return false;
   Needs needs = {.state = state, .elements = ARENA_NEW_ARRAY(scratch, bool, state->count + 1), .scratch = scratch};
-  int_map_init(&needs.seen, scratch);
+  hlo_worklist_init(&needs.values, scratch);
   find_needs(&needs);
   int kept = 0;
   for (int i = 0; i < state->count; i++) kept += needs.elements[i];

@@ -1,7 +1,6 @@
 #include "passes/memory/ties.h"
 
-#include "base/array.h"
-#include "base/hash_map.h"
+#include "hlo/ir/hlo_worklist.h"
 
 bool hlo_is_fold(const HloInstruction *instruction) {
   const HloOpcodeInfo *info = hlo_opcode_info(instruction->opcode);
@@ -9,15 +8,14 @@ bool hlo_is_fold(const HloInstruction *instruction) {
 }
 
 /* How many operands of |instruction| are |made|; those of tuples in the place of the tuple. */
-static int count_made(const HloInstruction *instruction, const IntMap *made) {
+static int count_made(const HloInstruction *instruction, const HloWorklist *made) {
   int count = 0;
   for (int k = 0; k < instruction->operand_count; k++) {
     const HloInstruction *operand = instruction->operands[k];
-    int64_t ignored;
     if (operand->opcode == HLO_TUPLE)
       count += count_made(operand, made);
     else
-      count += int_map_find(made, (uint64_t)operand->id, &ignored);
+      count += hlo_worklist_has(made, operand);
   }
   return count;
 }
@@ -31,21 +29,10 @@ static bool may_compare(const HloInstruction *instruction) {
 bool hlo_fold_has_ties(const HloInstruction *value, Arena *scratch) {
   if (!hlo_is_fold(value) || !shape_is_array(value->shape)) return false;
   if (!type_is_float(value->shape->type) && !type_is_complex(value->shape->type)) return false;
-  ARRAY(const HloInstruction *) open = {0};
-  IntMap made;
-  int_map_init(&made, scratch);
-  int_map_set(&made, (uint64_t)value->id, 1);
-  array_push(&open, scratch, value);
-  while (open.count > 0) {
-    const HloInstruction *at = array_pop(&open);
-    for (int32_t u = 0; u < at->user_count; u++) {
-      const HloInstruction *user = at->users[u];
-      int64_t ignored;
-      if (int_map_find(&made, (uint64_t)user->id, &ignored)) continue;
-      int_map_set(&made, (uint64_t)user->id, 1);
-      array_push(&open, scratch, user);
-    }
-  }
+  HloWorklist made;
+  hlo_worklist_init(&made, scratch);
+  hlo_worklist_add(&made, value);
+  for (const HloInstruction *at; (at = hlo_worklist_take(&made)) != NULL;) hlo_worklist_add_users(&made, at);
   const HloInstructionArray *all = &value->parent->instructions;
   for (int64_t i = 0; i < all->count; i++)
     if (may_compare(all->data[i]) && count_made(all->data[i], &made) > 1) return true;
