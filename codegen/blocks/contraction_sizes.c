@@ -9,6 +9,7 @@
 /* Elements of a packed row of the lhs: SHORTEST_ROW, and from there on four sizes to each power of two. */
 #define SHORTEST_ROW 16
 #define SIZES_OF_POWER 4
+#define DEEPEST_PANEL 320
 #define STREAMED_DEPTH 16 /* so many rows the hardware sees as streams */
 /* Fewer where they are multiplied in place by registers that are shorter than a line. */
 #define MULTIPLIED_DEPTH 8
@@ -40,8 +41,8 @@
 #define STEPS_OF_HALF 4
 
 /* Elements of the packed depth: a panel of the rhs and a tile's rows of the lhs stay in the first-level cache
- * together. */
-static const int64_t depths[] = {320, 256, 192, 128, 96, 64, 48, 32, 16};
+ * together, but for depths above DEEPEST_PANEL, in which the rhs is read where it is. */
+static const int64_t depths[] = {512, 320, 256, 192, 128, 96, 64, 48, 32, 16};
 
 /* In cycles of a processor as there are many: what is done besides multiplying. */
 static const double call_cost = 24;       /* of a micro-kernel, its loop and its last sums included */
@@ -564,6 +565,7 @@ static RowsInCache sums_in_cache(const ContractionBlocking *blocking) {
 
 /* In one block of the depth panels are not worked on in chunks. */
 static void try_blocks(SizeSearch *search, ContractionBlocking *blocking) {
+  if (!blocking->rhs_in_place && blocking->block_depth > DEEPEST_PANEL * blocking->group) return;
   PlaceCosts place = place_costs(blocking);
   for (int64_t t = 0; t < search->tiles.count; t++) {
     blocking->tiles_per_block = search->tiles.data[t];
