@@ -146,26 +146,56 @@ RunStrategy runs_choose(const Kernel *kernel, const LoopStrategy *loops, int lan
 
 /* --- code --- */
 
-/* Where a run's kept values are, one array each, in the frame of the function. */
-static LLVMValueRef *kept_arrays(KernelEmitter *emitter) {
+/* Values of so many runs are computed before their points follow: what tells a point its place is then long known, and
+ * the processor sees which points meet.  Not for a few runs. */
+#define RUNS_AHEAD 8
+
+/* Where the kept values of runs are, in the frame of the function. */
+typedef struct RunFrame {
+  int64_t runs;         /* at a time */
+  LLVMValueRef *arrays; /* of each kept value */
+  LLVMValueRef holds;   /* i8 of each run: the guard holds for all its points; NULL for one run at a time */
+  LLVMValueRef first;   /* i64: where the values of the run at hand begin */
+} RunFrame;
+
+/* |count| elements of the frame. */
+static LLVMValueRef frame_array(KernelEmitter *emitter, unsigned bytes, int64_t count) {
+  const VecBuilder *vec = emitter->vec;
+  LLVMTypeRef word = LLVMIntTypeInContext(vec->context, bytes * 8);
+  LLVMValueRef array = LLVMBuildAlloca(vec->builder, LLVMArrayType2(word, (unsigned)count), "");
+  LLVMSetAlignment(array, (unsigned)(vec->target->vector_bits / 8));
+  return array;
+}
+
+static RunFrame run_frame(KernelEmitter *emitter, int64_t run_count) {
   const VecBuilder *vec = emitter->vec;
   const RunStrategy *runs = &emitter->loops.runs;
   LLVMBasicBlockRef here = LLVMGetInsertBlock(vec->builder), entry = LLVMGetEntryBasicBlock(emitter->function);
   LLVMValueRef first = LLVMGetFirstInstruction(entry);
-  LLVMValueRef *arrays = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, runs->kept_count);
+  RunFrame frame = {.runs = runs->kept_count > 0 && run_count >= LEAST_RUNS * RUNS_AHEAD ? RUNS_AHEAD : 1};
+  frame.arrays = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, runs->kept_count);
+  frame.first = emit_index_constant(emitter, 0);
   if (first != NULL) LLVMPositionBuilderBefore(vec->builder, first);
   for (int i = 0; i < runs->kept_count; i++) {
     PrimitiveType type = emitter->kernel->values[runs->kept[i]].type;
-    LLVMTypeRef word = LLVMIntTypeInContext(vec->context, (unsigned)type_storage_bytes(type) * 8);
-    arrays[i] = LLVMBuildAlloca(vec->builder, LLVMArrayType2(word, (unsigned)runs->points), "");
-    LLVMSetAlignment(arrays[i], (unsigned)(vec->target->vector_bits / 8));
+    frame.arrays[i] = frame_array(emitter, (unsigned)type_storage_bytes(type), frame.runs * runs->points);
   }
+  if (frame.runs > 1) frame.holds = frame_array(emitter, 1, frame.runs);
   LLVMPositionBuilderAtEnd(vec->builder, here);
-  return arrays;
+  return frame;
+}
+
+/* Of the point |index| of the run at hand. */
+static LLVMValueRef kept_place(const KernelEmitter *emitter, const RunFrame *frame, int kept, LLVMValueRef index) {
+  LLVMBuilderRef b = emitter->vec->builder;
+  PrimitiveType type = emitter->kernel->values[emitter->loops.runs.kept[kept]].type;
+  LLVMTypeRef word = LLVMIntTypeInContext(emitter->vec->context, (unsigned)type_storage_bytes(type) * 8);
+  LLVMValueRef place = ir_index_add(b, frame->first, index);
+  return LLVMBuildInBoundsGEP2(b, word, frame->arrays[kept], &place, 1, "");
 }
 
 /* Computes what is kept, in lanes; whether the guard holds for all points, an i1. */
-static LLVMValueRef begin_run(KernelEmitter *emitter, LLVMValueRef *arrays, int64_t whole) {
+static LLVMValueRef begin_run(KernelEmitter *emitter, const RunFrame *frame, int64_t whole) {
   const VecBuilder *vec = emitter->vec;
   const RunStrategy *runs = &emitter->loops.runs;
   KernelPoint *point = &emitter->point;
@@ -173,7 +203,9 @@ static LLVMValueRef begin_run(KernelEmitter *emitter, LLVMValueRef *arrays, int6
   emit_enter_lanes(emitter, runs->dim, &(VectorPart){0, whole, runs->points, 0});
   for (int i = 0; i < runs->kept_count; i++) {
     int32_t v = runs->kept[i];
-    vec_store(vec, emitter->kernel->values[v].type, point_value_lanes(point, v), arrays[i], NULL, runs->points);
+    LLVMValueRef value = point_value_lanes(point, v),
+                 place = kept_place(emitter, frame, i, emit_index_constant(emitter, 0));
+    vec_store(vec, emitter->kernel->values[v].type, value, place, NULL, runs->points);
   }
   int32_t guard = emitter->kernel->stages[0].stores[0].predicate;
   LLVMValueRef holds = LLVMConstAllOnes(LLVMInt1TypeInContext(vec->context));
@@ -187,15 +219,14 @@ static LLVMValueRef begin_run(KernelEmitter *emitter, LLVMValueRef *arrays, int6
 }
 
 /* The point |index|, an i64, of the run that begins at |begin|. */
-static void enter_point(KernelEmitter *emitter, LLVMValueRef *arrays, LLVMValueRef begin, LLVMValueRef index) {
+static void enter_point(KernelEmitter *emitter, const RunFrame *frame, LLVMValueRef begin, LLVMValueRef index) {
   const VecBuilder *vec = emitter->vec;
   const RunStrategy *runs = &emitter->loops.runs;
   emitter->point.dims[runs->dim] = ir_index_add(vec->builder, begin, index);
   for (int i = 0; i < runs->kept_count; i++) {
     PrimitiveType type = emitter->kernel->values[runs->kept[i]].type;
-    LLVMTypeRef word = LLVMIntTypeInContext(vec->context, (unsigned)type_storage_bytes(type) * 8);
-    LLVMValueRef place = LLVMBuildInBoundsGEP2(vec->builder, word, arrays[i], &index, 1, "");
-    point_set_value(&emitter->point, runs->kept[i], vec_load(vec, type, place, NULL, 1));
+    LLVMValueRef value = vec_load(vec, type, kept_place(emitter, frame, i, index), NULL, 1);
+    point_set_value(&emitter->point, runs->kept[i], value);
   }
 }
 
@@ -214,30 +245,30 @@ static void emit_guarded_point(KernelEmitter *emitter) {
   ir_if_end(vec->builder, after);
 }
 
-static void emit_points_in_turn(KernelEmitter *emitter, LLVMValueRef *arrays, LLVMValueRef begin) {
+static void emit_points_in_turn(KernelEmitter *emitter, const RunFrame *frame, LLVMValueRef begin) {
   const RunStrategy *runs = &emitter->loops.runs;
   PointLoop loop = point_loop_begin(&emitter->point, emit_constant_range(emitter, 0, runs->points), 1);
-  enter_point(emitter, arrays, begin, loop.index);
+  enter_point(emitter, frame, begin, loop.index);
   emit_guarded_point(emitter);
   point_loop_end(&emitter->point, &loop);
 }
 
-static void emit_whole_run(KernelEmitter *emitter, LLVMValueRef *arrays, LLVMValueRef begin) {
+static void emit_whole_run(KernelEmitter *emitter, const RunFrame *frame, LLVMValueRef begin) {
   const RunStrategy *runs = &emitter->loops.runs;
   int64_t height = emitter->point.known.count;
   emitter->point.assumed = emitter->kernel->stages[0].stores[0].predicate;
   for (int i = 0; i < runs->points; i++) {
-    enter_point(emitter, arrays, begin, emit_index_constant(emitter, i));
+    enter_point(emitter, frame, begin, emit_index_constant(emitter, i));
     emit_stores(emitter, 0);
     point_forget(&emitter->point, height);
   }
   emitter->point.assumed = -1;
 }
 
-static void emit_run(KernelEmitter *emitter, LLVMValueRef *arrays, LLVMValueRef begin, LLVMValueRef holds) {
+static void emit_run(KernelEmitter *emitter, const RunFrame *frame, LLVMValueRef begin, LLVMValueRef holds) {
   const VecBuilder *vec = emitter->vec;
   if (emitter->kernel->stages[0].stores[0].predicate < 0) {
-    emit_whole_run(emitter, arrays, begin);
+    emit_whole_run(emitter, frame, begin);
     return;
   }
   LLVMBasicBlockRef all = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
@@ -245,22 +276,52 @@ static void emit_run(KernelEmitter *emitter, LLVMValueRef *arrays, LLVMValueRef 
   LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
   LLVMBuildCondBr(vec->builder, holds, all, some);
   LLVMPositionBuilderAtEnd(vec->builder, all);
-  emit_whole_run(emitter, arrays, begin);
+  emit_whole_run(emitter, frame, begin);
   LLVMBuildBr(vec->builder, after);
   LLVMPositionBuilderAtEnd(vec->builder, some);
-  emit_points_in_turn(emitter, arrays, begin);
+  emit_points_in_turn(emitter, frame, begin);
   LLVMBuildBr(vec->builder, after);
   LLVMPositionBuilderAtEnd(vec->builder, after);
+}
+
+static LLVMValueRef held_place(const KernelEmitter *emitter, const RunFrame *frame, LLVMValueRef run) {
+  LLVMTypeRef byte = LLVMInt8TypeInContext(emitter->vec->context);
+  return LLVMBuildInBoundsGEP2(emitter->vec->builder, byte, frame->holds, &run, 1, "");
+}
+
+/* The runs from |begin| on, as many as the frame holds or there are up to |whole|. */
+static void emit_runs_ahead(KernelEmitter *emitter, RunFrame *frame, LLVMValueRef begin, int64_t whole) {
+  LLVMBuilderRef b = emitter->vec->builder;
+  int dim = emitter->loops.runs.dim;
+  LLVMTypeRef byte = LLVMInt8TypeInContext(emitter->vec->context), bit = LLVMInt1TypeInContext(emitter->vec->context);
+  LLVMValueRef points = emit_index_constant(emitter, emitter->loops.runs.points);
+  LLVMValueRef left = LLVMBuildNSWSub(b, emit_index_constant(emitter, whole), begin, "");
+  LLVMValueRef most = emit_index_constant(emitter, frame->runs);
+  IndexRange range = ir_range_below(ir_index_minimum(b, LLVMBuildUDiv(b, left, points, ""), most));
+  PointLoop ahead = point_loop_begin(&emitter->point, range, 1);
+  frame->first = LLVMBuildNSWMul(b, ahead.index, points, "");
+  emitter->point.dims[dim] = LLVMBuildNSWAdd(b, begin, frame->first, "");
+  LLVMValueRef holds = LLVMBuildZExt(b, begin_run(emitter, frame, whole), byte, "");
+  LLVMBuildStore(b, holds, held_place(emitter, frame, ahead.index));
+  point_loop_end(&emitter->point, &ahead);
+  PointLoop runs = point_loop_begin(&emitter->point, range, 1);
+  frame->first = LLVMBuildNSWMul(b, runs.index, points, "");
+  LLVMValueRef held = LLVMBuildLoad2(b, byte, held_place(emitter, frame, runs.index), "");
+  emit_run(emitter, frame, LLVMBuildNSWAdd(b, begin, frame->first, ""), LLVMBuildTrunc(b, held, bit, ""));
+  point_loop_end(&emitter->point, &runs);
 }
 
 void emit_runs(KernelEmitter *emitter) {
   const RunStrategy *runs = &emitter->loops.runs;
   int64_t extent = emitter->kernel->dims[runs->dim].extent, whole = extent / runs->points * runs->points;
-  LLVMValueRef *arrays = kept_arrays(emitter);
-  PointLoop loop = point_loop_begin(&emitter->point, emit_constant_range(emitter, 0, whole), runs->points);
+  RunFrame frame = run_frame(emitter, whole / runs->points);
+  PointLoop loop = point_loop_begin(&emitter->point, emit_constant_range(emitter, 0, whole), frame.runs * runs->points);
   emitter->point.dims[runs->dim] = loop.index;
-  LLVMValueRef holds = begin_run(emitter, arrays, whole);
-  emit_run(emitter, arrays, loop.index, holds);
+  if (frame.runs > 1) {
+    emit_runs_ahead(emitter, &frame, loop.index, whole);
+  } else {
+    emit_run(emitter, &frame, loop.index, begin_run(emitter, &frame, whole));
+  }
   point_loop_end(&emitter->point, &loop);
   if (whole == extent) return;
   PointLoop rest = point_loop_begin(&emitter->point, emit_constant_range(emitter, whole, extent), 1);

@@ -118,6 +118,14 @@ bool fusion_can_be_root(const HloInstruction *instruction) {
   return fusion_cost(instruction) != FUSION_COST_NONE && !is_window;
 }
 
+bool fusion_can_scatter(const HloInstruction *instruction) {
+  if (instruction->opcode != HLO_SCATTER || instruction->operand_count != 3) return false;
+  if (!is_plain_array(instruction->shape) || instruction->shape->rank == 0) return false;
+  const HloInstruction *updated = instruction->operands[0];
+  if (updated == instruction->operands[1] || updated == instruction->operands[2]) return false;
+  return has_plain_operands(instruction);
+}
+
 bool fusion_is_contraction(const HloInstruction *instruction) {
   return hlo_opcode_has(instruction->opcode, OP_CONTRACTION);
 }
@@ -168,6 +176,8 @@ FusionDecision fusion_can_cross(const HloInstruction *user, int operand) {
                                                : NO("initial values are read, not computed");
     case HLO_DYNAMIC_UPDATE_SLICE:
       return operand == 1 ? YES("computed where it is written") : NO("what is updated in place must be in memory");
+    case HLO_SCATTER:
+      return operand > 0 ? YES("computed where it is scattered") : NO("what is updated in place must be in memory");
     case HLO_GATHER: return operand == 1 ? YES("computed where it is looked up") : cross_table(user);
     case HLO_REDUCE_WINDOW: return NO("windows overlap: each element would be computed several times");
     case HLO_DOT: return YES("computed where factors are packed");

@@ -33,6 +33,9 @@ bool fusion_permutes(const HloInstruction *user);
 
 /* May stand at the end of a fusion: its result is what the Kernel writes. */
 bool fusion_can_be_root(const HloInstruction *instruction);
+/* A scatter into one array, which may end a fusion that computes its indices and updates, on machines that take those.
+ * What it updates is none of these. */
+bool fusion_can_scatter(const HloInstruction *instruction);
 /* May stand inside a fusion. */
 FusionDecision fusion_can_be_producer(const HloInstruction *instruction);
 /* |user|, in a fusion, may have its operand number |operand| computed there too. */

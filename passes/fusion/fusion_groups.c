@@ -145,7 +145,7 @@ static bool only_used_in(const EndRegion *region, const HloInstruction *instruct
 
 /* An update in place must not read what it overwrites anywhere else than where it is written. */
 static bool reads_updated_operand(const HloInstruction *root, const HloInstruction *producer, Arena *scratch) {
-  if (root->opcode != HLO_DYNAMIC_UPDATE_SLICE) return false;
+  if (!hlo_opcode_has(root->opcode, OP_IN_PLACE)) return false;
   const HloInstruction *updated = root->operands[0];
   if (producer != updated && !hlo_instruction_uses(producer, updated)) return false;
   return !hlo_reads_beside_update(producer, root, scratch);
@@ -245,6 +245,8 @@ static FusionDecision has_room(const FusionGrouper *grouper, const Candidate *ca
   if (root->opcode == HLO_DYNAMIC_UPDATE_SLICE && root->operands[1] == producer &&
       is_made_of_others(root, producer, grouper->result->arena))
     return (FusionDecision){false, "it reads more of what the consumer overwrites than that writes"};
+  if (root->opcode == HLO_SCATTER && fusion_cost(producer) == FUSION_COST_HIGH)
+    return (FusionDecision){false, "costly, and updates are made one after the other"};
   if (reads_too_late(grouper, number, producer))
     return (FusionDecision){false, "what it reads is overwritten before the consumer runs"};
   if (producer->opcode == HLO_REDUCE && root_of(grouper, number)->opcode != HLO_REDUCE) {
@@ -499,7 +501,7 @@ static void forget_places(FusionGrouper *grouper) {
 
 static bool ends_in_loop(const FusionGrouper *grouper, int32_t group) {
   HloOpcode root = root_of(grouper, group)->opcode;
-  return root != HLO_REDUCE && root != HLO_DYNAMIC_UPDATE_SLICE;
+  return root != HLO_REDUCE && !hlo_opcode_has(root, OP_IN_PLACE);
 }
 
 /* The only candidate's root is a reduction. */
@@ -549,6 +551,11 @@ static bool join_consumers(FusionGrouper *grouper, int32_t node) {
   return decision.fuse && everywhere;
 }
 
+static bool can_start(const FusionGrouper *grouper, const HloInstruction *root) {
+  bool can = fusion_can_be_root(root) || (machine_takes_scatters(grouper->machine) && fusion_can_scatter(root));
+  return can && !control_edges_touch(&grouper->control, root);
+}
+
 FusionGroups *fusion_groups_create(Arena *arena, const HloComputation *computation, const MachineDescription *machine,
                                    const HloDecisionObserver *observer) {
   int64_t count;
@@ -566,8 +573,7 @@ FusionGroups *fusion_groups_create(Arena *arena, const HloComputation *computati
   for (int32_t n = groups->node_count - 1; n >= 0; n--) {
     const HloInstruction *instruction = groups->nodes[n];
     if (join_consumers(&grouper, n)) continue;
-    if (fusion_can_be_root(instruction) && !control_edges_touch(&grouper.control, instruction))
-      start_group(&grouper, n);
+    if (can_start(&grouper, instruction)) start_group(&grouper, n);
   }
   return groups;
 }

@@ -20,6 +20,10 @@ bool machine_takes_lines(const MachineDescription *machine) {
   return !machine_has_buffer(machine);
 }
 
+bool machine_takes_scatters(const MachineDescription *machine) {
+  return !machine_has_buffer(machine);
+}
+
 bool machine_guards_looked_up(const MachineDescription *machine) {
   return !machine_has_buffer(machine);
 }
