@@ -349,6 +349,9 @@ static Status write_times(Session *session, const RunState *state) {
   json_field_int(&json, "argument_bytes", descriptor_argument_bytes(descriptor));
   json_field_int(&json, "output_bytes", descriptor_result_bytes(descriptor));
   json_field_int(&json, "temp_bytes", state->is_remote ? state->remote.workspace_bytes : descriptor->workspace_bytes);
+  if (descriptor->prepared_bytes > 0) json_field_int(&json, "prepared_bytes", descriptor->prepared_bytes);
+  if (state->jit != NULL && descriptor->prepared_bytes > 0)
+    json_field_double(&json, "prepare_s", state->runs[0]->prepare_seconds);
   json_field_int(&json, "lower_bound_bytes", state->lower_bound_bytes); /* 0 when interpreting */
   json_field_bool(&json, "cached", state->is_cached);
   if (state->ranks != NULL) json_field_double(&json, "communication_s", state->communication_seconds);

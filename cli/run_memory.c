@@ -16,10 +16,11 @@ static bool add_tensors(const XlacTensor *tensors, int64_t count, int64_t *total
   return true;
 }
 
-/* Arguments, results, temporaries and scratch of one worker; memory that an argument and a result share counts once.
- * INT64_MAX when there is no such number. */
+/* Arguments, results, what is prepared, temporaries and scratch of one worker; memory that an argument and a result
+ * share counts once. INT64_MAX when there is no such number. */
 static int64_t needed_bytes(const XlacDescriptor *descriptor) {
   int64_t total = descriptor->workspace_bytes;
+  if (!checked_add(total, descriptor->prepared_bytes, &total)) return INT64_MAX;
   if (!add_tensors(descriptor->parameters, descriptor->parameter_count, &total)) return INT64_MAX;
   for (int64_t i = 0; i < descriptor->result_count; i++) {
     const XlacTensor *result = &descriptor->results[i];

@@ -8,6 +8,7 @@
 #include "codegen/call/call.h"
 #include "codegen/descriptor.h"
 #include "codegen/emit/control_emitter.h"
+#include "codegen/entry_name.h"
 #include "codegen/llvm/cpu_dispatch.h"
 #include "codegen/llvm/llvm_target.h"
 #include "codegen/llvm/object_join.h"
@@ -135,14 +136,20 @@ static void share(LLVMValueRef function) {
   LLVMSetVisibility(function, LLVMHiddenVisibility);
 }
 
+static const char *prepare_name(const PartEmitter *emitter) {
+  return arena_printf(emitter->arena, "%s" ENTRY_PREPARE_SUFFIX, emitter->run->options->entry_name);
+}
+
 static Status emit_control(const PartEmitter *emitter) {
   const CodePartsOptions *options = emitter->run->options;
   const CodeDraft *draft = options->draft;
   int variant = emitter->part->variant;
   if (options->constants != NULL) call_declare_constants(emitter->vec.module);
+  if (options->module->preparation != NULL) call_declare_prepared(emitter->vec.module);
   ControlOptions control = {.kernels = draft->kernels,
                             .strategies = draft->strategies[variant],
                             .name = options->entry_name,
+                            .prepare_name = prepare_name(emitter),
                             .poison = options->poison,
                             .has_no_kernels = !emitter->part->has_all,
                             .constant_file = options->constants,
@@ -164,34 +171,48 @@ static Status emit_kernels(const PartEmitter *emitter) {
   return STATUS_OK;
 }
 
-/* What the object has once: the way in, if there are several kinds of processors, and the descriptor. */
-static void emit_door(const PartEmitter *emitter, LLVMValueRef control) {
-  const CodePartsOptions *options = emitter->run->options;
+/* The functions of a control part: of a run, and of what is prepared (NULL: nothing is). */
+typedef struct ControlFunctions {
+  LLVMValueRef run, prepare;
+} ControlFunctions;
+
+/* The way into |control| and its likes in other parts, if there are several kinds of processors. */
+static void emit_way_in(const PartEmitter *emitter, const char *entry_name, LLVMValueRef control) {
   LLVMModuleRef module = emitter->vec.module;
   int count = emitter->target.variant_count;
-  if (count == CPU_VARIANT_COUNT) {
-    LLVMValueRef functions[CPU_VARIANT_COUNT] = {control};
-    LLVMSetLinkage(control, LLVMInternalLinkage);
-    for (int v = 1; v < count; v++) {
-      const char *name = arena_printf(emitter->arena, "%s.%s", options->entry_name, emitter->target.variants[v].name);
-      functions[v] = LLVMAddFunction(module, name, LLVMGlobalGetValueType(control));
-      share(functions[v]);
-    }
-    cpu_dispatch_emit(module, options->entry_name, functions);
+  if (count != CPU_VARIANT_COUNT || control == NULL) return;
+  LLVMValueRef functions[CPU_VARIANT_COUNT] = {control};
+  LLVMSetLinkage(control, LLVMInternalLinkage);
+  for (int v = 1; v < count; v++) {
+    const char *name = arena_printf(emitter->arena, "%s.%s", entry_name, emitter->target.variants[v].name);
+    functions[v] = LLVMAddFunction(module, name, LLVMGlobalGetValueType(control));
+    share(functions[v]);
   }
-  descriptor_emit(module, options->module, options->assignment, NULL, options->constants,
+  cpu_dispatch_emit(module, entry_name, functions);
+}
+
+/* What the object has once: the ways in and the descriptor. */
+static void emit_door(const PartEmitter *emitter, const ControlFunctions *control) {
+  const CodePartsOptions *options = emitter->run->options;
+  emit_way_in(emitter, options->entry_name, control->run);
+  emit_way_in(emitter, prepare_name(emitter), control->prepare);
+  descriptor_emit(emitter->vec.module, options->module, options->assignment, NULL, options->constants,
                   sv_from_cstring(options->entry_name), emitter->arena);
 }
 
 static Status emit_part(const PartEmitter *emitter) {
   const CodePart *part = emitter->part;
+  LLVMModuleRef module = emitter->vec.module;
   RETURN_IF_ERROR(part->has_control ? emit_control(emitter) : emit_kernels(emitter));
-  LLVMValueRef control =
-      part->has_control ? LLVMGetNamedFunction(emitter->vec.module, emitter->run->options->entry_name) : NULL;
-  nest_functions(emitter->vec.target, emitter->vec.module, NULL);
-  llvm_variant_mark(&emitter->target.variants[part->variant], emitter->vec.module, NULL);
-  if (part->has_control && part->variant > 0) share(control);
-  if (part->has_control && part->variant == 0) emit_door(emitter, control);
+  ControlFunctions control = {0};
+  if (part->has_control)
+    control = (ControlFunctions){LLVMGetNamedFunction(module, emitter->run->options->entry_name),
+                                 LLVMGetNamedFunction(module, prepare_name(emitter))};
+  nest_functions(emitter->vec.target, module, NULL);
+  llvm_variant_mark(&emitter->target.variants[part->variant], module, NULL);
+  if (part->has_control && part->variant > 0) share(control.run);
+  if (control.prepare != NULL && part->variant > 0) share(control.prepare);
+  if (part->has_control && part->variant == 0) emit_door(emitter, &control);
   return STATUS_OK;
 }
 

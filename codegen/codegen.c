@@ -28,15 +28,20 @@ typedef struct ModuleEmitter {
   const CodeDraft *draft;
   const ModuleCollectives *collectives; /* NULL: the module needs no devices */
   const ConstantFile *constants;        /* NULL: all constants are in the object */
-  const char *entry_name;
+  const char *entry_name, *prepare_name;
   bool poison, profile;
   bool is_text;          /* LLVM's language is asked for: all functions stay in it */
   OncoreEmitter *oncore; /* NULL: the host */
   DiagSink *diag;
 } ModuleEmitter;
 
+/* By kind of processor. */
+typedef struct EntryFunctions {
+  LLVMValueRef runs[CPU_VARIANT_COUNT], prepares[CPU_VARIANT_COUNT]; /* the latter NULL where nothing is prepared */
+} EntryFunctions;
+
 /* Control code and Kernels for one kind of processor. */
-static Status emit_variant(const ModuleEmitter *emitter, int number, LLVMValueRef *out_function) {
+static Status emit_variant(const ModuleEmitter *emitter, int number, EntryFunctions *functions) {
   const LlvmVariant *variant = &emitter->target->variants[number];
   LLVMContextRef context = LLVMGetModuleContext(emitter->llvm_module);
   LLVMValueRef last = LLVMGetLastFunction(emitter->llvm_module);
@@ -49,6 +54,7 @@ static Status emit_variant(const ModuleEmitter *emitter, int number, LLVMValueRe
   ControlOptions control = {.kernels = emitter->draft->kernels,
                             .strategies = emitter->draft->strategies[number],
                             .name = emitter->entry_name,
+                            .prepare_name = emitter->prepare_name,
                             .poison = emitter->poison,
                             .profile = emitter->profile,
                             .constant_file = emitter->constants,
@@ -57,28 +63,36 @@ static Status emit_variant(const ModuleEmitter *emitter, int number, LLVMValueRe
   Status status = control_emit(&vec, emitter->module, emitter->assignment, &control, emitter->diag);
   LLVMDisposeBuilder(vec.builder);
   RETURN_IF_ERROR(status);
-  *out_function = LLVMGetNamedFunction(emitter->llvm_module, emitter->entry_name);
+  functions->runs[number] = LLVMGetNamedFunction(emitter->llvm_module, emitter->entry_name);
+  functions->prepares[number] = LLVMGetNamedFunction(emitter->llvm_module, emitter->prepare_name);
   if (!emitter->is_text) nest_functions(&variant->vec, emitter->llvm_module, last);
   llvm_variant_mark(variant, emitter->llvm_module, last);
   return STATUS_OK;
 }
 
-/* All variants, the way in, and the descriptor. */
+/* The way into one of |functions|, if there are several. */
+static void emit_way_in(const ModuleEmitter *emitter, const char *name, const LLVMValueRef *functions) {
+  int count = emitter->target->variant_count;
+  if (count != CPU_VARIANT_COUNT || functions[0] == NULL) return;
+  for (int i = 0; i < count; i++) LLVMSetLinkage(functions[i], LLVMInternalLinkage);
+  cpu_dispatch_emit(emitter->llvm_module, name, functions);
+}
+
+/* All variants, the ways in, and the descriptor. */
 static Status emit_module(const ModuleEmitter *emitter) {
-  LLVMValueRef functions[CPU_VARIANT_COUNT];
+  EntryFunctions functions;
   RETURN_IF_ERROR(
       call_declare(emitter->llvm_module, emitter->module, emitter->targets, emitter->entry_name, emitter->diag));
   if (emitter->constants != NULL) call_declare_constants(emitter->llvm_module);
+  if (emitter->module->preparation != NULL) call_declare_prepared(emitter->llvm_module);
   Arena *scratch = arena_create();
   if (emitter->collectives != NULL)
     collective_declare(emitter->llvm_module, emitter->module, emitter->collectives, scratch);
   arena_destroy(scratch);
   int count = emitter->target->variant_count;
-  for (int i = 0; i < count; i++) RETURN_IF_ERROR(emit_variant(emitter, i, &functions[i]));
-  if (count == CPU_VARIANT_COUNT) {
-    for (int i = 0; i < count; i++) LLVMSetLinkage(functions[i], LLVMInternalLinkage);
-    cpu_dispatch_emit(emitter->llvm_module, emitter->entry_name, functions);
-  }
+  for (int i = 0; i < count; i++) RETURN_IF_ERROR(emit_variant(emitter, i, &functions));
+  emit_way_in(emitter, emitter->entry_name, functions.runs);
+  emit_way_in(emitter, emitter->prepare_name, functions.prepares);
   scratch = arena_create();
   descriptor_emit(emitter->llvm_module, emitter->module, emitter->assignment, emitter->collectives, emitter->constants,
                   sv_from_cstring(emitter->entry_name), scratch);
@@ -110,6 +124,7 @@ static Status compile_whole(Arena *arena, const HloModule *module, const Codegen
                              .collectives = collectives,
                              .constants = constants,
                              .entry_name = entry_name,
+                             .prepare_name = arena_printf(arena, "%s" ENTRY_PREPARE_SUFFIX, entry_name),
                              .poison = options->poison,
                              .profile = options->profile,
                              .is_text = is_text,

@@ -1,6 +1,7 @@
 #include "codegen/descriptor.h"
 
 #include "codegen/collective/collective.h"
+#include "codegen/entry_name.h"
 #include "codegen/ir/tensor_constants.h"
 #include "codegen/module_leaves.h"
 #include "hlo/infer/device_check.h"
@@ -24,6 +25,13 @@ static LLVMValueRef names_constant(const TensorConstants *builder, const StringV
   LLVMValueRef *texts = ARENA_NEW_ARRAY(builder->arena, LLVMValueRef, count);
   for (int64_t i = 0; i < count; i++) texts[i] = tensor_text_constant(builder, names[i]);
   return tensor_global(builder, LLVMConstArray2(type, texts, (uint64_t)count), "names");
+}
+
+/* NULL where nothing is prepared. */
+static LLVMValueRef prepare_function(LLVMModuleRef llvm_module, StringView entry_name, Arena *arena) {
+  const char *name = arena_printf(arena, "%.*s" ENTRY_PREPARE_SUFFIX, SV_ARG(entry_name));
+  LLVMValueRef function = LLVMGetNamedFunction(llvm_module, name);
+  return function != NULL ? function : LLVMConstNull(LLVMPointerTypeInContext(LLVMGetModuleContext(llvm_module), 0));
 }
 
 void descriptor_emit(LLVMModuleRef llvm_module, const HloModule *module, const BufferAssignment *assignment,
@@ -59,6 +67,9 @@ void descriptor_emit(LLVMModuleRef llvm_module, const HloModule *module, const B
       tensor_int(&builder, 64, collectives != NULL && collectives->is_conditional),
       tensor_int(&builder, 64, constants == NULL ? 0 : (int64_t)constants->bytes.size),
       tensor_int(&builder, 64, constants == NULL ? 0 : (int64_t)constants->hash),
+      tensor_int(&builder, 64, assignment->prepared_bytes),
+      tensor_int(&builder, 64, assignment->prepared_bytes > 0 ? DESCRIPTOR_PREPARED_ALIGNMENT : 0),
+      prepare_function(llvm_module, entry_name, scratch),
   };
   LLVMValueRef value = LLVMConstStructInContext(builder.context, fields, sizeof fields / sizeof *fields, false);
   const char *name = arena_printf(scratch, "%.*s_descriptor", SV_ARG(entry_name));

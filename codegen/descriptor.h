@@ -9,6 +9,7 @@
 #include "hlo/analysis/buffer_assignment.h"
 
 #define DESCRIPTOR_WORKSPACE_ALIGNMENT 64
+#define DESCRIPTOR_PREPARED_ALIGNMENT 64
 
 /* Adds the constant |entry_name|_descriptor to |llvm_module|.  |collectives|: as declared there (collective_declare),
  * NULL where the module needs no devices.  |constants|: the file of the large ones, NULL where there is none. */

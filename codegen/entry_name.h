@@ -10,6 +10,7 @@
 #include "codegen/call/call_targets.h"
 
 #define ENTRY_NAME_PREFIX "hlo_"
+#define ENTRY_PREPARE_SUFFIX "_prepare" /* of the function that computes what is prepared */
 
 bool entry_name_is_identifier(StringView name);
 

@@ -4,6 +4,7 @@
 
 #include "codegen/abi_text.h"
 #include "codegen/descriptor.h"
+#include "codegen/entry_name.h"
 #include "codegen/module_leaves.h"
 
 typedef struct HeaderWriter {
@@ -97,6 +98,19 @@ static void describe_targets(StringBuilder *out, const CallTargets *targets) {
     sb_append_cstring(out, " * LAPACK's are in xlac's libxlac_lapack.a, before -llapacke -lopenblas -lm\n");
 }
 
+static void describe_preparation(HeaderWriter *writer) {
+  sb_printf(&writer->out,
+            " * %.*s" ENTRY_PREPARE_SUFFIX
+            " computes once what runs need of arguments that stay the same: %lld bytes at a multiple of %d,\n"
+            " * which options->prepared gives to each run.  Of all arguments it reads:\n",
+            SV_ARG(writer->name), (long long)writer->assignment->prepared_bytes, DESCRIPTOR_PREPARED_ALIGNMENT);
+  for (int64_t i = 0; i < writer->leaves.parameter_count; i++) {
+    if (!writer->leaves.is_read_before[i]) continue;
+    sb_printf(&writer->out, " *   arguments[%lld] (%.*s)%s\n", (long long)i, SV_ARG(writer->leaves.parameter_names[i]),
+              writer->leaves.is_read_by_runs[i] ? "" : ", which runs do not read");
+  }
+}
+
 static void add_comment(HeaderWriter *writer, const CallTargets *targets) {
   const HloModule *module = writer->module;
   sb_append_cstring(&writer->out, "/* HLO module '");
@@ -117,6 +131,7 @@ static void add_comment(HeaderWriter *writer, const CallTargets *targets) {
         " * Its large constants are in a file of %lld bytes, which was written with the object: options->constants\n"
         " * is that file in memory (xlac/constants.h maps it).\n",
         (long long)writer->constants->bytes.size);
+  if (writer->assignment->prepared_bytes > 0) describe_preparation(writer);
   describe_targets(&writer->out, targets);
   sb_append_cstring(&writer->out, " */\n");
 }
@@ -141,6 +156,8 @@ static void add_macros(HeaderWriter *writer) {
   define(writer, "WORKSPACE_ALIGNMENT", DESCRIPTOR_WORKSPACE_ALIGNMENT);
   define(writer, "SCRATCH_BYTES_PER_WORKER", writer->assignment->scratch_bytes_per_worker);
   define(writer, "CONSTANTS_BYTES", writer->constants == NULL ? 0 : (int64_t)writer->constants->bytes.size);
+  define(writer, "PREPARED_BYTES", writer->assignment->prepared_bytes);
+  if (writer->assignment->prepared_bytes > 0) define(writer, "PREPARED_ALIGNMENT", DESCRIPTOR_PREPARED_ALIGNMENT);
   define(writer, "ARGUMENTS", writer->leaves.parameter_count);
   define(writer, "RESULTS", writer->leaves.result_count);
   for (int64_t i = 0; i < writer->leaves.parameter_count; i++) {
@@ -177,6 +194,11 @@ StringView module_header(const HloModule *module, const BufferAssignment *assign
       out,
       "int %.*s(const void *const *arguments, void *const *results, void *workspace, const XlacRunOptions *options);\n",
       SV_ARG(entry_name));
+  if (assignment->prepared_bytes > 0)
+    sb_printf(out,
+              "int %.*s" ENTRY_PREPARE_SUFFIX
+              "(const void *const *arguments, void *prepared, void *workspace, const XlacRunOptions *options);\n",
+              SV_ARG(entry_name));
   sb_append_cstring(out, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
   return sb_view(out);
 }

@@ -10,6 +10,7 @@
  * |entry_name| and its descriptor, and as macros that begin with the name in capital letters (NAME_) the numbers that
  * memory known at compile time needs:
  *   NAME_WORKSPACE_BYTES, NAME_WORKSPACE_ALIGNMENT, NAME_SCRATCH_BYTES_PER_WORKER;
+ *   NAME_PREPARED_BYTES, NAME_PREPARED_ALIGNMENT of what is computed once, 0 and none: nothing is
  *   NAME_ARGUMENTS, NAME_RESULTS          how many there are
  *   NAME_ARGUMENT_x, NAME_BYTES_OF_x      position and size of the argument called x (hlo/ir/leaf_names.h)
  *   NAME_RESULT_0_BYTES                   size of a result

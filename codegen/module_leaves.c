@@ -20,6 +20,21 @@ static void add_leaves(const HloInstruction *instruction, Arena *arena, TensorLe
   }
 }
 
+/* What reads the values of |allocation|, an argument. */
+static void find_readers(const HloModule *module, const BufferAssignment *assignment,
+                         const BufferAllocation *allocation, ModuleLeaves *leaves) {
+  for (int32_t b = 0; b < allocation->buffer_count; b++) {
+    const HloBuffer *buffer = &assignment->buffers[allocation->buffers[b]];
+    for (int32_t v = 0; v < buffer->value_count; v++) {
+      const HloValue *value = &assignment->values[buffer->values[v]];
+      for (int32_t u = 0; u < value->use_count; u++) {
+        bool is_before = value->uses[u].user->parent == module->preparation;
+        (is_before ? leaves->is_read_before : leaves->is_read_by_runs)[allocation->parameter] = true;
+      }
+    }
+  }
+}
+
 ModuleLeaves module_leaves(const HloModule *module, const BufferAssignment *assignment, Arena *arena) {
   ModuleLeaves leaves = {0};
   const HloInstructionArray *parameters = &module->entry->parameters;
@@ -30,8 +45,12 @@ ModuleLeaves module_leaves(const HloModule *module, const BufferAssignment *assi
     add_leaves(parameters->data[i], arena, leaves.parameters, &leaves.parameter_count);
   leaves.results = ARENA_NEW_ARRAY(arena, TensorLeaf, shape_leaf_count(module->entry->root->shape));
   add_leaves(module->entry->root, arena, leaves.results, &leaves.result_count);
+  leaves.result_count -= module->prepared_count; /* no run's */
+  leaves.is_read_before = ARENA_NEW_ARRAY(arena, bool, parameter_count);
+  leaves.is_read_by_runs = ARENA_NEW_ARRAY(arena, bool, parameter_count);
   for (int32_t i = 0; i < assignment->allocation_count; i++) {
     const BufferAllocation *allocation = &assignment->allocations[i];
+    if (allocation->kind == ALLOCATION_PARAMETER) find_readers(module, assignment, allocation, &leaves);
     if (allocation->kind != ALLOCATION_PARAMETER || allocation->result < 0) continue;
     leaves.parameters[allocation->parameter].alias = allocation->result;
     leaves.results[allocation->result].alias = allocation->parameter;

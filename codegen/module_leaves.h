@@ -9,6 +9,8 @@ typedef struct ModuleLeaves {
   int64_t parameter_count, result_count;
   TensorLeaf *parameters, *results;  /* tuples flattened depth first; HLO names; aliases as |assignment| has them */
   const StringView *parameter_names; /* hlo/ir/leaf_names.h */
+  /* By parameter leaf: whether what is computed before any run reads it, and whether runs do. */
+  bool *is_read_before, *is_read_by_runs;
 } ModuleLeaves;
 
 /* In |arena|. */

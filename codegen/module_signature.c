@@ -38,6 +38,8 @@ const XlacDescriptor *module_signature(const HloModule *module, const BufferAssi
                        .result_sizes = sizes_of(module->result_sizes.data, module->result_sizes.count, arena),
                        .parameter_names = names,
                        .constants_bytes = constants == NULL ? 0 : (int64_t)constants->bytes.size,
-                       .constants_hash = constants == NULL ? 0 : constants->hash};
+                       .constants_hash = constants == NULL ? 0 : constants->hash,
+                       .prepared_bytes = assignment->prepared_bytes,
+                       .prepared_alignment = assignment->prepared_bytes > 0 ? DESCRIPTOR_PREPARED_ALIGNMENT : 0};
   return signature;
 }

@@ -6,7 +6,8 @@
 #include "hlo/analysis/buffer_assignment.h"
 #include "xlac/abi.h"
 
-/* Equal to the descriptor in the object (codegen/descriptor.h), in |arena|.  |constants|: as there. */
+/* Equal to the descriptor in the object (codegen/descriptor.h) but for its function 'prepare', in |arena|. |constants|:
+ * as there. */
 const XlacDescriptor *module_signature(const HloModule *module, const BufferAssignment *assignment,
                                        const ConstantFile *constants, Arena *arena);
 

@@ -201,6 +201,8 @@ static HloPipelineOptions pipeline_options(Compilation *compilation, PassCallbac
                                                .keeps_text_order = options->keeps_text_order,
                                                .machine = options->machine,
                                                .callbacks = options->callbacks,
+                                               .fixed_count = options->fixed_count,
+                                               .fixed = options->fixed,
                                                .scratch = options->without_code ? NULL : &callbacks->scratch,
                                                .decisions = options->records_decisions ? &callbacks->decisions : NULL},
                               .first_number = compilation->passes_run,
@@ -316,8 +318,7 @@ static Status keep_arrays(Compilation *compilation) {
   BufferAssignment *assignment = compilation->assignment;
   int64_t room = options->minimizes_memory ? 0 : INT64_MAX;
   if (options->memory_limit > 0)
-    room = options->memory_limit - assignment->argument_bytes - assignment->result_bytes + assignment->aliased_bytes -
-           assignment->workspace_bytes;
+    room = options->memory_limit - buffer_assignment_outside_bytes(assignment) - assignment->workspace_bytes;
   return code_draft_keep(&compilation->draft, compilation->module, assignment, room, compilation->diag);
 }
 

@@ -8,7 +8,7 @@
 
 /* A change of these is a change of what the key has to say: an option that bears on outputs goes into add_options, and
  * into the test that every one of them counts. */
-_Static_assert(sizeof(CompilationOptions) == 280, "does the new option bear on outputs?");
+_Static_assert(sizeof(CompilationOptions) == 296, "does the new option bear on outputs?");
 
 /* Each part with its name and size, so that no two lists of parts are one text. */
 static void add(ContentHash *hash, const char *name, StringView text) {
@@ -44,6 +44,7 @@ static void add_options(ContentHash *hash, const CompilationOptions *options) {
   add_int(hash, "has pass names", options->has_pass_names);
   add(hash, "pass names", options->pass_names);
   for (int i = 0; i < options->disabled_count; i++) add(hash, "disabled", options->disabled[i]);
+  for (int i = 0; i < options->fixed_count; i++) add(hash, "fixed", options->fixed[i]);
   add_int(hash, "has pass limit", options->has_pass_limit);
   add_int(hash, "pass limit", options->pass_limit);
   add_int(hash, "text order", options->keeps_text_order);

@@ -104,6 +104,7 @@ static void every_option_that_bears_on_outputs_is_in_the_key(void **state) {
                                         {.has_pass_names = true, .pass_names = SV("cse")},
                                         {.disabled_count = 1, .disabled = disabled},
                                         {.disabled_count = 2, .disabled = disabled},
+                                        {.fixed_count = 1, .fixed = disabled},
                                         {.has_pass_limit = true},
                                         {.has_pass_limit = true, .pass_limit = 1},
                                         {.keeps_text_order = true},

@@ -80,8 +80,13 @@ MEMORY_FACT(temporary_bytes, assignment->workspace_bytes)
 MEMORY_FACT(lower_bound_bytes, assignment->lower_bound_bytes)
 MEMORY_FACT(thread_bytes, assignment->scratch_bytes_per_worker)
 /* What --memory-limit bounds. */
-MEMORY_FACT(total_bytes, assignment->argument_bytes + assignment->result_bytes - assignment->aliased_bytes +
-                             assignment->workspace_bytes)
+MEMORY_FACT(total_bytes, buffer_assignment_outside_bytes(assignment) + assignment->workspace_bytes)
+
+static bool prepared_bytes(const Compilation *compilation, int64_t *out_value) {
+  const BufferAssignment *assignment = compilation->assignment;
+  *out_value = assignment != NULL ? assignment->prepared_bytes : 0;
+  return *out_value > 0;
+}
 
 /* --- all of them --- */
 
@@ -104,6 +109,7 @@ static const struct {
     {"argument_bytes", "argument bytes", argument_bytes, "a memory plan"},
     {"result_bytes", "result bytes", result_bytes, "a memory plan"},
     {"aliased_bytes", "of them shared with arguments", aliased_bytes, "a memory plan"},
+    {"prepared_bytes", "bytes of what is prepared", prepared_bytes, "'--prepare'"},
     {"constant_bytes", "constant bytes", constant_bytes, "a memory plan"},
     {"temporary_bytes", "temporary bytes", temporary_bytes, "a memory plan"},
     {"lower_bound_bytes", "lower bound of temporary bytes", lower_bound_bytes, "a memory plan"},

@@ -42,7 +42,9 @@ typedef struct CompilationOptions {
   StringView pass_names;
   int disabled_count;
   const StringView *disabled; /* passes to leave out */
-  bool has_pass_limit;        /* at most |pass_limit| optional steps (rewrite_log.h) */
+  int fixed_count;
+  const StringView *fixed; /* parameters that stay the same from run to run (HloPassOptions.fixed) */
+  bool has_pass_limit;     /* at most |pass_limit| optional steps (rewrite_log.h) */
   int64_t pass_limit;
   bool verifies_each;    /* the module is verified after every pass */
   int64_t partitions;    /* devices that the module is made for, all together; 0: as its header says */

@@ -5,7 +5,7 @@
 #include "hlo/ir/custom_call.h"
 
 /* Another version is another form. */
-static const char magic[16] = "xlac program 2";
+static const char magic[16] = "xlac program 3";
 
 void compiled_program_of(const Compilation *compilation, StringView map, CompiledProgram *out_program) {
   const CompilationOptions *options = &compilation->options;
@@ -171,6 +171,8 @@ static void put_signature(StringBuilder *out, const XlacDescriptor *signature) {
   put_int(out, signature->scratch_bytes_per_worker);
   put_int(out, signature->constants_bytes);
   put_int(out, (int64_t)signature->constants_hash);
+  put_int(out, signature->prepared_bytes);
+  put_int(out, signature->prepared_alignment);
   put_sizes(out, signature->parameter_sizes, signature->parameter_size_count);
   put_sizes(out, signature->result_sizes, signature->result_size_count);
   for (int64_t i = 0; i < signature->parameter_count; i++)
@@ -190,8 +192,10 @@ static const XlacDescriptor *take_signature(ProgramReader *reader, Arena *arena)
   signature->scratch_bytes_per_worker = take_int(reader);
   signature->constants_bytes = take_int(reader);
   signature->constants_hash = (uint64_t)take_int(reader);
+  signature->prepared_bytes = take_int(reader);
+  signature->prepared_alignment = take_int(reader);
   check(reader, signature->workspace_bytes >= 0 && signature->workspace_alignment > 0 &&
-                    signature->scratch_bytes_per_worker >= 0);
+                    signature->scratch_bytes_per_worker >= 0 && signature->prepared_bytes >= 0);
   signature->parameter_sizes =
       take_sizes(reader, signature->parameters, signature->parameter_count, &signature->parameter_size_count);
   signature->result_sizes =

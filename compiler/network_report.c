@@ -42,8 +42,7 @@ Status compilation_plan_network(Compilation *compilation, const NetworkQuestion 
     report->whole_seconds = question->measured_seconds;
     report->scale = question->measured_seconds / estimate;
   }
-  report->memory_bytes =
-      assignment->argument_bytes + assignment->result_bytes - assignment->aliased_bytes + assignment->workspace_bytes;
+  report->memory_bytes = buffer_assignment_outside_bytes(assignment) + assignment->workspace_bytes;
   report->constant_bytes = assignment->constant_bytes;
   RETURN_IF_ERROR(network_plan_make(compilation->arena, compilation->module, question->network, report->scale,
                                     compilation->diag, &report->plan));

@@ -15,6 +15,8 @@ MUST_USE Status call_declare(LLVMModuleRef llvm_module, const HloModule *module,
 /* Adds "xlac.constants", which finds the file of large constants (constants.ll); after call_declare, if that is called.
  */
 void call_declare_constants(LLVMModuleRef llvm_module);
+/* The same of "xlac.prepared", which finds the memory of what is prepared (prepared.ll). */
+void call_declare_prepared(LLVMModuleRef llvm_module);
 
 /* Adds an internal function |name|: i32 (ptr for each leaf of the operands, ptr for each leaf of the result, ptr
  * to call_work_bytes(call), ptr XlacRunOptions).  It makes the call of |call| and returns 0, or XLAC_CALL_FAILED after

@@ -19,6 +19,7 @@ _Static_assert(offsetof(XlacRunOptions, transfer) == 72 && offsetof(XlacRunOptio
 _Static_assert(offsetof(XlacRunOptions, constants) == 104 && offsetof(XlacRunOptions, oncore_run) == 112 &&
                    offsetof(XlacConstants, bytes) == 8 && offsetof(XlacConstants, hash) == 16,
                "constants.ll knows these");
+_Static_assert(offsetof(XlacRunOptions, prepared) == 120 && sizeof(XlacRunOptions) == 128, "prepared.ll knows these");
 _Static_assert(sizeof(XLA_FFI_Api) == 192 && offsetof(XLA_FFI_Api, XLA_FFI_Error_Create) == 48 &&
                    sizeof(XLA_FFI_Api_Version) == 24 && offsetof(XLA_FFI_Error_Create_Args, message) == 16 &&
                    offsetof(XLA_FFI_Error_GetMessage_Args, message) == 24 &&
@@ -38,6 +39,7 @@ SUPPORT(typed_call)
 SUPPORT(call_status)
 SUPPORT(transfer)
 SUPPORT(constants)
+SUPPORT(prepared)
 
 /* --- targets --- */
 
@@ -80,7 +82,7 @@ CallTargets call_targets(Arena *arena, const HloModule *module) {
 bool call_target_is_entry(StringView symbol, StringView entry_name) {
   if (!sv_starts_with(symbol, entry_name)) return false;
   StringView rest = sv_sub(symbol, entry_name.size, symbol.size);
-  return rest.size == 0 || sv_equal_cstring(rest, "_descriptor");
+  return rest.size == 0 || sv_equal_cstring(rest, "_descriptor") || sv_equal_cstring(rest, "_prepare");
 }
 
 static bool is_reserved(StringView symbol, StringView entry_name) {
@@ -95,8 +97,9 @@ static bool is_reserved(StringView symbol, StringView entry_name) {
 /* --- support --- */
 
 static void hide_support(LLVMModuleRef llvm_module) {
-  static const char *const names[] = {"xlac.call.fail",   "xlac.ffi.api",      "xlac.ffi.wait",      "xlac.ffi.message",
-                                      "xlac.ffi.destroy", "xlac.status.clear", "xlac.call.transfer", "xlac.constants"};
+  static const char *const names[] = {"xlac.call.fail",     "xlac.ffi.api",     "xlac.ffi.wait",
+                                      "xlac.ffi.message",   "xlac.ffi.destroy", "xlac.status.clear",
+                                      "xlac.call.transfer", "xlac.constants",   "xlac.prepared"};
   ir_support_hide(llvm_module, names, sizeof names / sizeof *names);
 }
 
@@ -152,9 +155,17 @@ Status call_declare(LLVMModuleRef llvm_module, const HloModule *module, const Ca
   return STATUS_OK;
 }
 
-void call_declare_constants(LLVMModuleRef llvm_module) {
+static void declare_support(LLVMModuleRef llvm_module, const char *begin, const char *end) {
   if (LLVMGetNamedFunction(llvm_module, "xlac.call.fail") == NULL)
     ir_support_link(llvm_module, xlac_call_failure, xlac_call_end_failure);
-  ir_support_link(llvm_module, xlac_call_constants, xlac_call_end_constants);
+  ir_support_link(llvm_module, begin, end);
   hide_support(llvm_module);
+}
+
+void call_declare_constants(LLVMModuleRef llvm_module) {
+  declare_support(llvm_module, xlac_call_constants, xlac_call_end_constants);
+}
+
+void call_declare_prepared(LLVMModuleRef llvm_module) {
+  declare_support(llvm_module, xlac_call_prepared, xlac_call_end_prepared);
 }

@@ -377,6 +377,12 @@ static Status emit_outside(ControlEmitter *control, const HloInstruction *instru
   return is_between ? control_collective(control, instruction) : control_call(control, instruction);
 }
 
+/* What was computed before any run is there. */
+static Status emit_call(ControlEmitter *control, const HloInstruction *call) {
+  const HloComputation *callee = hlo_instruction_computation(call, HLO_ATTR_TO_APPLY);
+  return callee == control->module->preparation ? STATUS_OK : control_computation(control, callee);
+}
+
 static Status emit_instruction(ControlEmitter *control, const HloInstruction *instruction) {
   if (hlo_is_view(instruction) || emit_scalar(control, instruction)) return STATUS_OK;
   switch (emit_family(instruction->opcode)) {
@@ -384,7 +390,7 @@ static Status emit_instruction(ControlEmitter *control, const HloInstruction *in
     case EMIT_constant:
     case EMIT_tuple:
     case EMIT_forward: return STATUS_OK;
-    case EMIT_call: return control_computation(control, hlo_instruction_computation(instruction, HLO_ATTR_TO_APPLY));
+    case EMIT_call: return emit_call(control, instruction);
     case EMIT_while: return control_while(control, instruction);
     case EMIT_conditional: return control_conditional(control, instruction);
     case EMIT_rng_state: control_random_state(control, instruction); return STATUS_OK;
@@ -444,6 +450,25 @@ static void add_flushing_entry(const VecBuilder *vec, const char *name, LLVMValu
   ir_function_leave_plain(function);
 }
 
+/* The function |name|, with |control| as it is at its beginning: of the entry, or of the preparation. */
+static Status emit_function(ControlEmitter *control, const ControlOptions *options, const char *name,
+                            const HloComputation *computation) {
+  const VecBuilder *vec = control->vec;
+  bool flushes = vec->target->flushes_denormals;
+  control->function = add_entry(vec, flushes ? arena_printf(control->arena, "%s.flushing", name) : name);
+  control->registers = ARENA_NEW_ARRAY(control->arena, ValueRegisters *, control->assignment->value_count);
+  LLVMPositionBuilderAtEnd(vec->builder, LLVMAppendBasicBlockInContext(vec->context, control->function, ""));
+  control_enter(control);
+  if (options->poison) control_poison_begin(control);
+  if (options->profile) control_profile_begin(control, arena_printf(control->arena, "%s_profile", options->name));
+  Status status = control_computation(control, computation);
+  if (!control->is_preparation) control_finish_collectives(control, computation->root);
+  LLVMBuildRet(vec->builder, LLVMConstInt(LLVMInt32TypeInContext(vec->context), 0, false));
+  if (!control->computes) ir_function_leave_plain(control->function);
+  if (flushes) add_flushing_entry(vec, name, control->function);
+  return status;
+}
+
 Status control_emit(const VecBuilder *vec, const HloModule *module, const BufferAssignment *assignment,
                     const ControlOptions *options, DiagSink *diag) {
   Arena *arena = arena_create();
@@ -455,19 +480,15 @@ Status control_emit(const VecBuilder *vec, const HloModule *module, const Buffer
   control.has_no_kernels = options->has_no_kernels;
   control.constant_place = options->constants;
   control.constant_file = options->constant_file;
-  bool flushes = vec->target->flushes_denormals;
-  control.function = add_entry(vec, flushes ? arena_printf(arena, "%s.flushing", options->name) : options->name);
-  control.registers = ARENA_NEW_ARRAY(arena, ValueRegisters *, assignment->value_count);
   int_map_init(&control.functions, arena);
-  LLVMPositionBuilderAtEnd(vec->builder, LLVMAppendBasicBlockInContext(vec->context, control.function, ""));
-  control_enter(&control);
-  if (options->poison) control_poison_begin(&control);
-  if (options->profile) control_profile_begin(&control, arena_printf(arena, "%s_profile", options->name));
-  Status status = control_computation(&control, module->entry);
-  control_finish_collectives(&control, module->entry->root);
-  LLVMBuildRet(vec->builder, LLVMConstInt(LLVMInt32TypeInContext(vec->context), 0, false));
-  if (!control.computes) ir_function_leave_plain(control.function);
-  if (flushes) add_flushing_entry(vec, options->name, control.function);
+  ControlEmitter run = control;
+  Status status = emit_function(&run, options, options->name, module->entry);
+  if (status == STATUS_OK && module->preparation != NULL) {
+    control.functions = run.functions;
+    control.function_count = run.function_count;
+    control.is_preparation = true;
+    status = emit_function(&control, options, options->prepare_name, module->preparation);
+  }
   arena_destroy(arena);
   return status;
 }

@@ -39,6 +39,7 @@ typedef struct ControlOptions {
   const KernelTable *kernels;       /* those of the module */
   const KernelStrategy *strategies; /* of the Kernels on |vec->target|, by identity; NULL with a coder */
   const char *name;
+  const char *prepare_name; /* of the function that computes what is prepared, where the module has such */
   bool poison;  /* memory that holds no live value is overwritten with 0xFF at once, so that a wrong live range or
                    place shows in the results */
   bool profile; /* counts what each instruction takes in the global NAME_profile (codegen_jit_profile) */
@@ -52,7 +53,8 @@ typedef struct ControlOptions {
                                branches and addresses are made of */
 } ControlOptions;
 
-/* Adds the function |options->name| of type XlacFunction to |vec->module| and all that it calls and reads; calls for
+/* Adds the function |options->name| of type XlacFunction to |vec->module| and all that it calls and reads, and, where
+ * |module| has a preparation, its XlacPrepareFunction ("xlac.prepared" is declared); calls for
  * several targets share the constants. */
 MUST_USE Status control_emit(const VecBuilder *vec, const HloModule *module, const BufferAssignment *assignment,
                              const ControlOptions *options, DiagSink *diag);

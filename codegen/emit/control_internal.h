@@ -26,6 +26,8 @@ typedef struct ControlEmitter {
   LLVMValueRef function;
   LLVMValueRef *arguments, *results; /* pointers by leaf, loaded at the entry; NULL: loaded where they are used */
   LLVMValueRef workspace;
+  LLVMValueRef prepared;      /* the memory of what is computed before any run; NULL: nothing is */
+  bool is_preparation;        /* this is the function that computes it: it has no results */
   LLVMValueRef *constants;    /* globals by allocation, or places in the file */
   ValueRegisters **registers; /* by HloValue id; NULL when it is only in memory */
   ARRAY(int32_t) known;       /* ids in |registers|, in order of their making */
@@ -78,7 +80,7 @@ void control_enter(ControlEmitter *control);
 
 /* --- poison (control_poison.c) --- */
 
-/* Fills everything that holds no argument; to be called once, after control_enter. */
+/* Fills everything that holds no argument and nothing prepared; to be called once, after control_enter. */
 void control_poison_begin(ControlEmitter *control);
 /* Fills what is dead after |instruction|.  Nothing without control_poison_begin, like the next. */
 void control_poison_after(ControlEmitter *control, const HloInstruction *instruction);

@@ -53,7 +53,7 @@ void control_poison_begin(ControlEmitter *control) {
   fill(control, control->workspace, assignment->workspace_bytes);
   for (int32_t i = 0; i < assignment->allocation_count; i++) {
     const BufferAllocation *allocation = &assignment->allocations[i];
-    if (allocation->kind != ALLOCATION_RESULT) continue;
+    if (allocation->kind != ALLOCATION_RESULT || control->is_preparation) continue;
     fill(control, control_allocation_address(control, allocation, 0), allocation->size);
   }
 }

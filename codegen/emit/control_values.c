@@ -40,6 +40,7 @@ static LLVMValueRef allocation_pointer(const ControlEmitter *control, const Buff
       return allocation->result >= 0 ? result_pointer(control, allocation->result)
                                      : argument_pointer(control, allocation->parameter);
     case ALLOCATION_RESULT: return result_pointer(control, allocation->result);
+    case ALLOCATION_PREPARED: return control_offset_address(control, control->prepared, allocation->prepared_offset);
     case ALLOCATION_CONSTANT: return control->constants[allocation->index];
     case ALLOCATION_TEMP: return control_offset_address(control, control->workspace, allocation->workspace_offset);
   }
@@ -161,18 +162,19 @@ static LLVMValueRef constant_global(const ControlEmitter *control, const BufferA
   return global;
 }
 
-/* The file of large constants; the module's function ends where the caller does not give it. */
-static LLVMValueRef find_constant_file(const ControlEmitter *control) {
+/* The pointer that the support function |name| finds for |instruction|, given |count| numbers more; where it finds
+ * none, the module's function ends. */
+static LLVMValueRef find_given(const ControlEmitter *control, const char *name, const HloInstruction *instruction,
+                               const int64_t *numbers, int count) {
   const VecBuilder *vec = control->vec;
-  const ConstantFile *file = control->constant_file;
   TensorConstants texts = {vec->context, vec->module, control->arena};
-  LLVMValueRef arguments[] = {LLVMGetParam(control->function, 3), tensor_text_constant(&texts, file->some->name),
-                              tensor_text_constant(&texts, sv_from_cstring(hlo_opcode_text(HLO_CONSTANT))),
-                              tensor_int(&texts, 64, (int64_t)file->bytes.size),
-                              tensor_int(&texts, 64, (int64_t)file->hash)};
-  LLVMValueRef find = LLVMGetNamedFunction(vec->module, "xlac.constants");
-  if (find == NULL) XLAC_BUG("call_declare_constants was not called");
-  LLVMValueRef base = LLVMBuildCall2(vec->builder, LLVMGlobalGetValueType(find), find, arguments, 5, "");
+  LLVMValueRef arguments[5] = {LLVMGetParam(control->function, 3), tensor_text_constant(&texts, instruction->name),
+                               tensor_text_constant(&texts, sv_from_cstring(hlo_opcode_text(instruction->opcode)))};
+  for (int i = 0; i < count; i++) arguments[3 + i] = tensor_int(&texts, 64, numbers[i]);
+  LLVMValueRef find = LLVMGetNamedFunction(vec->module, name);
+  if (find == NULL) XLAC_BUG("%s was not declared", name);
+  LLVMValueRef base =
+      LLVMBuildCall2(vec->builder, LLVMGlobalGetValueType(find), find, arguments, 3 + (unsigned)count, "");
   LLVMBasicBlockRef missing = LLVMAppendBasicBlockInContext(vec->context, control->function, "");
   LLVMBasicBlockRef found = LLVMAppendBasicBlockInContext(vec->context, control->function, "");
   LLVMBuildCondBr(vec->builder, LLVMBuildIsNull(vec->builder, base, ""), missing, found);
@@ -180,6 +182,21 @@ static LLVMValueRef find_constant_file(const ControlEmitter *control) {
   LLVMBuildRet(vec->builder, tensor_int(&texts, 32, XLAC_CALL_FAILED));
   LLVMPositionBuilderAtEnd(vec->builder, found);
   return base;
+}
+
+/* The file of large constants. */
+static LLVMValueRef find_constant_file(const ControlEmitter *control) {
+  const ConstantFile *file = control->constant_file;
+  int64_t numbers[] = {(int64_t)file->bytes.size, (int64_t)file->hash};
+  return find_given(control, "xlac.constants", file->some, numbers, 2);
+}
+
+/* The memory of what is prepared: where the function is to leave it, or what the caller has of it. */
+static LLVMValueRef find_prepared(const ControlEmitter *control) {
+  const HloModule *module = control->module;
+  if (control->assignment->prepared_bytes == 0) return NULL;
+  if (control->is_preparation) return LLVMGetParam(control->function, 1);
+  return find_given(control, "xlac.prepared", module->preparation->root, NULL, 0);
 }
 
 /* Named by what they are, so that equal ones are one, of all CPU variants. */
@@ -235,11 +252,14 @@ static int64_t parameter_leaf_count(const HloComputation *entry) {
 void control_enter(ControlEmitter *control) {
   const BufferAssignment *assignment = control->assignment;
   const HloComputation *entry = control->module->entry;
-  int64_t arguments = parameter_leaf_count(entry), results = shape_leaf_count(entry->root->shape);
+  int64_t arguments = parameter_leaf_count(entry);
+  int64_t results =
+      control->is_preparation ? 0 : shape_leaf_count(entry->root->shape) - control->module->prepared_count;
   control->constants = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, assignment->allocation_count);
   control->arguments = load_pointers(control, 0, arguments);
   control->results = load_pointers(control, 1, results);
   control->workspace = LLVMGetParam(control->function, 2);
+  control->prepared = find_prepared(control);
   const ConstantFile *file = control->constant_file;
   LLVMValueRef base = file != NULL ? find_constant_file(control) : NULL;
   for (int32_t i = 0; i < assignment->allocation_count; i++) {
@@ -248,7 +268,7 @@ void control_enter(ControlEmitter *control) {
       control->constants[i] = file != NULL && file->offsets[i] > 0
                                   ? control_offset_address(control, base, file->offsets[i])
                                   : constant_global(control, allocation);
-    if (allocation->kind == ALLOCATION_PARAMETER && allocation->result >= 0)
+    if (allocation->kind == ALLOCATION_PARAMETER && allocation->result >= 0 && !control->is_preparation)
       copy_declined_donation(control, allocation);
   }
 }

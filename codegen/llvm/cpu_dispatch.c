@@ -164,6 +164,8 @@ static LLVMValueRef is_string(const DispatchEmitter *emitter, LLVMValueRef text,
 
 /* The lower of the best variant and the one that XLAC_CPU names, if it names one. */
 static LLVMValueRef emit_cpu_choice(DispatchEmitter *emitter) {
+  LLVMValueRef known = LLVMGetNamedFunction(emitter->module, "xlac.cpu_choice"); /* of another entry */
+  if (known != NULL) return known;
   emit_cpuid(emitter);
   LLVMValueRef cpu_best = emit_cpu_best(emitter);
   LLVMTypeRef type = LLVMFunctionType(emitter->i32, NULL, 0, false);
@@ -192,7 +194,9 @@ static LLVMValueRef emit_cpu_choice(DispatchEmitter *emitter) {
 /* --- the entry --- */
 
 /* 0: not chosen yet; else the variant and 1. */
-static LLVMValueRef add_chosen_word(const DispatchEmitter *emitter) {
+static LLVMValueRef chosen_word(const DispatchEmitter *emitter) {
+  LLVMValueRef known = LLVMGetNamedGlobal(emitter->module, "xlac.cpu_chosen");
+  if (known != NULL) return known;
   LLVMValueRef word = LLVMAddGlobal(emitter->module, emitter->i32, "xlac.cpu_chosen");
   LLVMSetInitializer(word, int_value(emitter, 0));
   LLVMSetLinkage(word, LLVMInternalLinkage);
@@ -208,7 +212,7 @@ static void make_atomic(LLVMValueRef access) {
 /* The word's value, filled if need be: several threads may do so at once, with the same value. */
 static LLVMValueRef chosen(const DispatchEmitter *emitter, LLVMValueRef cpu_choice) {
   LLVMBuilderRef builder = emitter->builder;
-  LLVMValueRef word = add_chosen_word(emitter), zero = int_value(emitter, 0);
+  LLVMValueRef word = chosen_word(emitter), zero = int_value(emitter, 0);
   LLVMValueRef known = LLVMBuildLoad2(builder, emitter->i32, word, "");
   make_atomic(known);
   LLVMBasicBlockRef start = LLVMGetInsertBlock(builder), choose = add_block(emitter), behind = add_block(emitter);

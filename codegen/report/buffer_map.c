@@ -62,10 +62,11 @@ static void print_totals(StringBuilder *out, const HloModule *module, const Buff
   if (assignment->scratch_bytes_per_worker > 0)
     print_total(out, "per thread", assignment->scratch_bytes_per_worker, "scratch of each further thread");
   print_total(out, "constants", assignment->constant_bytes, "in the object");
+  if (assignment->prepared_bytes > 0)
+    print_total(out, "prepared", assignment->prepared_bytes, "computed once, before any run");
   print_total(
-      out, "total",
-      assignment->argument_bytes + assignment->result_bytes - assignment->aliased_bytes + assignment->workspace_bytes,
-      "arguments, results, workspace");
+      out, "total", buffer_assignment_outside_bytes(assignment) + assignment->workspace_bytes,
+      assignment->prepared_bytes > 0 ? "arguments, results, workspace, prepared" : "arguments, results, workspace");
 }
 
 static void print_buffer(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment,
@@ -92,7 +93,10 @@ static void print_allocation(StringBuilder *out, const HloModule *module, const 
   if (allocation->parameter >= 0) sb_printf(out, " %lld", (long long)allocation->parameter);
   if (allocation->parameter >= 0 && allocation->result >= 0) sb_append_cstring(out, " to result");
   if (allocation->result >= 0) sb_printf(out, " %lld", (long long)allocation->result);
+  if (allocation->prepared >= 0) sb_printf(out, " %lld", (long long)allocation->prepared);
   sb_printf(out, ", %lld bytes", (long long)allocation->size);
+  if (allocation->kind == ALLOCATION_PREPARED)
+    sb_printf(out, " at %lld of its memory", (long long)allocation->prepared_offset);
   if (allocation->kind == ALLOCATION_TEMP) sb_printf(out, " at %lld", (long long)allocation->workspace_offset);
   if (allocation->colour != 0) sb_printf(out, ", memory space %lld", (long long)allocation->colour);
   sb_append_char(out, '\n');
@@ -187,7 +191,7 @@ static void json_buffer(JsonWriter *json, const HloModule *module, const BufferA
 
 static void json_allocation(JsonWriter *json, const HloModule *module, const BufferAssignment *assignment,
                             const BufferAllocation *allocation, Arena *scratch) {
-  static const char *const kinds[] = {"parameter", "result", "constant", "temp"};
+  static const char *const kinds[] = {"parameter", "result", "prepared", "constant", "temp"};
   json_begin_object(json);
   json_field_int(json, "index", allocation->index);
   json_field_string(json, "kind", sv_from_cstring(kinds[allocation->kind]));
@@ -196,6 +200,8 @@ static void json_allocation(JsonWriter *json, const HloModule *module, const Buf
   json_field_int(json, "memory_space", allocation->colour);
   if (allocation->parameter >= 0) json_field_int(json, "parameter", allocation->parameter);
   if (allocation->result >= 0) json_field_int(json, "result", allocation->result);
+  if (allocation->prepared >= 0) json_field_int(json, "prepared", allocation->prepared);
+  if (allocation->prepared >= 0) json_field_int(json, "prepared_offset", allocation->prepared_offset);
   if (allocation->kind == ALLOCATION_TEMP) json_field_int(json, "workspace_offset", allocation->workspace_offset);
   json_key(json, "buffers");
   json_begin_array(json);
@@ -212,6 +218,7 @@ static void json_totals(JsonWriter *json, const HloModule *module, const BufferA
   json_field_int(json, "result_bytes", assignment->result_bytes);
   json_field_int(json, "aliased_bytes", assignment->aliased_bytes);
   json_field_int(json, "constant_bytes", assignment->constant_bytes);
+  if (assignment->prepared_bytes > 0) json_field_int(json, "prepared_bytes", assignment->prepared_bytes);
   json_field_int(json, "workspace_bytes", assignment->workspace_bytes);
   json_field_int(json, "workspace_alignment", assignment->workspace_alignment);
   json_field_int(json, "lower_bound_bytes", assignment->lower_bound_bytes);

@@ -73,6 +73,8 @@ static const char *place_text(const Sharing *sharing, const Side *side) {
     number = arena_printf(sharing->scratch, " %lld", (long long)allocation->parameter);
   if (allocation->kind == ALLOCATION_RESULT)
     number = arena_printf(sharing->scratch, " %lld", (long long)allocation->result);
+  if (allocation->kind == ALLOCATION_PREPARED)
+    number = arena_printf(sharing->scratch, " %lld", (long long)allocation->prepared);
   return arena_printf(sharing->scratch, "%s%s [%lld, %lld)", report_allocation_kind(allocation), number,
                       (long long)from, (long long)(from + side->slice.size));
 }

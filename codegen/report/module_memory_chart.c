@@ -5,7 +5,8 @@
 /* A BufferAssignment as a MemoryChart: the workspace with scratch and, one after the other, results, arguments and
  * constants, each a region. */
 
-enum { REGION_WORKSPACE, REGION_RESULTS, REGION_ARGUMENTS, REGION_CONSTANTS, REGION_COUNT };
+/* The last only where something is prepared. */
+enum { REGION_WORKSPACE, REGION_RESULTS, REGION_ARGUMENTS, REGION_CONSTANTS, REGION_PREPARED, REGION_COUNT };
 
 typedef struct ChartMaker {
   Arena *arena;
@@ -20,6 +21,7 @@ typedef struct ChartMaker {
 static int region_of(const BufferAllocation *allocation) {
   static const int regions[] = {[ALLOCATION_PARAMETER] = REGION_ARGUMENTS,
                                 [ALLOCATION_RESULT] = REGION_RESULTS,
+                                [ALLOCATION_PREPARED] = REGION_PREPARED,
                                 [ALLOCATION_CONSTANT] = REGION_CONSTANTS,
                                 [ALLOCATION_TEMP] = REGION_WORKSPACE};
   return regions[allocation->kind];
@@ -91,6 +93,7 @@ static bool is_at_home(const BufferAssignment *assignment, const HloModule *modu
 static const char *kind_of(const ChartMaker *maker, const HloBuffer *buffer, const BufferAllocation *allocation) {
   if (allocation->kind == ALLOCATION_TEMP) return "temporary";
   if (allocation->kind == ALLOCATION_CONSTANT) return "constant";
+  if (allocation->kind == ALLOCATION_PREPARED) return "prepared";
   if (!is_at_home(maker->assignment, maker->module, buffer)) return "guest";
   return report_allocation_kind(allocation);
 }
@@ -149,6 +152,7 @@ static StringView part_name(const ChartMaker *maker, const BufferAllocation *all
       return result < 0 ? sv_printf(maker->arena, "argument %lld", parameter)
                         : sv_printf(maker->arena, "argument %lld, result %lld", parameter, result);
     case ALLOCATION_RESULT: return sv_printf(maker->arena, "result %lld", result);
+    case ALLOCATION_PREPARED: return sv_printf(maker->arena, "prepared %lld", (long long)allocation->prepared);
     case ALLOCATION_CONSTANT: return sv_printf(maker->arena, "constant %.*s", SV_ARG(allocation->constant->name));
     case ALLOCATION_TEMP: break;
   }
@@ -198,7 +202,7 @@ static StringView region_note(const ChartMaker *maker, int region) {
 }
 
 static const MemoryChartRegion *regions_of(ChartMaker *maker) {
-  static const char *const names[] = {"workspace", "results", "arguments", "constants"};
+  static const char *const names[] = {"workspace", "results", "arguments", "constants", "prepared"};
   int64_t sizes[REGION_COUNT] = {0};
   place_allocations(maker, sizes);
   MemoryChartRegion *regions = ARENA_NEW_ARRAY(maker->arena, MemoryChartRegion, REGION_COUNT);
@@ -225,7 +229,7 @@ MemoryChart report_memory_chart(Arena *arena, const HloModule *module, const Buf
   return (MemoryChart){.unit = "position",
                        .length = assignment->schedule_length,
                        .regions = regions,
-                       .region_count = REGION_COUNT,
+                       .region_count = assignment->prepared_bytes > 0 ? REGION_COUNT : REGION_PREPARED,
                        .buffers = maker.buffers.data,
                        .buffer_count = (int32_t)maker.buffers.count,
                        .steps = steps};

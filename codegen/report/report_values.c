@@ -59,6 +59,7 @@ const char *report_allocation_kind(const BufferAllocation *allocation) {
   switch (allocation->kind) {
     case ALLOCATION_PARAMETER: return allocation->result >= 0 ? "donated argument" : "argument";
     case ALLOCATION_RESULT: return "result";
+    case ALLOCATION_PREPARED: return "prepared";
     case ALLOCATION_CONSTANT: return "constant";
     case ALLOCATION_TEMP: return "workspace";
   }

@@ -40,6 +40,7 @@ CompilationOptions compilation_setup(Arena *arena, const Options *options) {
   const OptionValue *values = options->values;
   bool has_own_processor = target_has_own_processor(options);
   WordList disabled = option_words(arena, options, OPTION_DISABLE_PASSES);
+  WordList fixed = option_words(arena, options, OPTION_PREPARE);
   return (CompilationOptions){
       .mcpu = has_own_processor           ? SV("")
               : values[OPTION_MCPU].given ? option_text(options, OPTION_MCPU)
@@ -53,6 +54,8 @@ CompilationOptions compilation_setup(Arena *arena, const Options *options) {
       .pass_names = option_text(options, OPTION_PASSES),
       .disabled_count = (int)disabled.count,
       .disabled = disabled.data,
+      .fixed_count = (int)fixed.count,
+      .fixed = fixed.data,
       .has_pass_limit = values[OPTION_PASS_LIMIT].given,
       .pass_limit = integer_of(options, OPTION_PASS_LIMIT, 0),
       .verifies_each = BUILD_IS_CHECKED || values[OPTION_VERIFY_EACH].given,

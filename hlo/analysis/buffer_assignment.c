@@ -53,6 +53,10 @@ const HloValue *buffer_assignment_value(const BufferAssignment *assignment, cons
   return value < 0 ? NULL : &assignment->values[value];
 }
 
+int64_t buffer_assignment_outside_bytes(const BufferAssignment *assignment) {
+  return assignment->argument_bytes + assignment->result_bytes - assignment->aliased_bytes + assignment->prepared_bytes;
+}
+
 const BufferScratch *buffer_assignment_scratch(const BufferAssignment *assignment, const HloInstruction *instruction) {
   const BufferAssignmentIndex *index = assignment->index;
   if (index->scratch_of == NULL || instruction->id >= index->instruction_limit) return NULL;

@@ -61,6 +61,8 @@ typedef enum AllocationKind {
                            caller passes one pointer as both, or declines by passing two, and then the argument is
                            copied there first */
   ALLOCATION_RESULT,    /* the caller's result buffer */
+  ALLOCATION_PREPARED,  /* what is computed once, before any run (HloModule.preparation), in memory of the caller that a
+                           run only reads, at |prepared_offset| */
   ALLOCATION_CONSTANT,  /* in the object */
   ALLOCATION_TEMP       /* in the workspace, at |workspace_offset| */
 } AllocationKind;
@@ -71,8 +73,10 @@ typedef struct BufferAllocation {
   int64_t size, alignment, colour;
   int64_t parameter; /* PARAMETER: leaf number over all parameters, depth first (nodes that are no tuples); else -1 */
   int64_t result;    /* leaf number over the entry result, -1 when none; set as well for an aliased parameter */
-  const HloInstruction *constant;  /* CONSTANT */
-  int64_t workspace_offset;        /* TEMP */
+  const HloInstruction *constant; /* CONSTANT */
+  int64_t workspace_offset;       /* TEMP */
+  int64_t prepared_offset;        /* PREPARED: of |prepared|, its number; else -1 */
+  int64_t prepared;
   bool is_entry_parameter_donated; /* PARAMETER that may be written */
   int32_t buffer_count;
   const int32_t *buffers;
@@ -129,6 +133,7 @@ typedef struct BufferAssignment {
   int64_t workspace_alignment;
   int64_t lower_bound_bytes; /* no placement needs a smaller workspace under this schedule, wherever guests live */
   int64_t argument_bytes, result_bytes, constant_bytes, aliased_bytes;
+  int64_t prepared_bytes; /* all PREPARED allocations together */
   int64_t schedule_length;
   const HloInstruction *const *schedule; /* flattened: callees before their caller's instruction */
   int32_t scratch_count;
@@ -152,6 +157,10 @@ bool hlo_value_is_live_at(const HloValue *value, int64_t position);
 /* When |buffer| holds something, as uninterrupted stretches of schedule positions, rising, in |arena|; how many. */
 int32_t buffer_assignment_stretches(const BufferAssignment *assignment, const HloBuffer *buffer, Arena *arena,
                                     const BufferLiveRange **out_stretches);
+
+/* Of the caller's memory beside the workspace: arguments, results (those in donated arguments once), what is prepared.
+ */
+int64_t buffer_assignment_outside_bytes(const BufferAssignment *assignment);
 
 /* The scratch of |instruction|, NULL when it needs none. */
 const BufferScratch *buffer_assignment_scratch(const BufferAssignment *assignment, const HloInstruction *instruction);

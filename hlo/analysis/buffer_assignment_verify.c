@@ -136,7 +136,7 @@ static void check_constant(Proof *proof, int32_t number) {
 
 static void check_allocations(Proof *proof) {
   const BufferAssignment *assignment = proof->assignment;
-  int64_t end = 0;
+  int64_t end = 0, prepared_end = 0;
   for (int32_t i = 0; i < assignment->allocation_count; i++) {
     const BufferAllocation *allocation = &assignment->allocations[i];
     if (allocation->kind == ALLOCATION_TEMP) {
@@ -145,6 +145,11 @@ static void check_allocations(Proof *proof) {
       if (!fits) violate(proof, NULL, "plan-workspace", "temporary allocations overlap or leave the workspace");
       end = allocation->workspace_offset + allocation->size;
     }
+    bool is_prepared = allocation->kind == ALLOCATION_PREPARED;
+    if (is_prepared && (allocation->prepared_offset < prepared_end ||
+                        allocation->size > assignment->prepared_bytes - allocation->prepared_offset))
+      violate(proof, NULL, "plan-workspace", "allocations of what is prepared overlap or leave its memory");
+    if (is_prepared) prepared_end = allocation->prepared_offset + allocation->size;
     int64_t given = allocation->kind == ALLOCATION_PARAMETER ? proof->leaves.donated_to[allocation->parameter] : -1;
     if (allocation->kind == ALLOCATION_PARAMETER && given != allocation->result) {
       violate(proof, NULL, "plan-donation",
@@ -170,11 +175,32 @@ static void check_entry(Proof *proof) {
     int32_t value = hlo_dataflow_value(proof->flow, at->instruction, at->node);
     if (value < 0) continue;
     const Place *place = &proof->places[value];
-    if (place->allocation->result != leaf || place->start != 0) {
+    int32_t prepared = leaf - proof->leaves.first_prepared;
+    bool is_there = prepared < 0 ? place->allocation->result == leaf : place->allocation->prepared == prepared;
+    if (!is_there || place->start != 0) {
       violate(proof, at->instruction, "plan-result",
               arena_printf(proof->arena, "%s is not where result %d is", name_of(proof, value), leaf));
     }
   }
+}
+
+/* What is prepared is made before any run, which leaves it alone: its memory has values of the preparation and no
+ * others, and these are nowhere in memory that only a run has. */
+static void check_preparation(Proof *proof, int32_t number) {
+  const HloComputation *preparation = proof->module->preparation;
+  const HloInstruction *maker = proof->flow->values[number].definition.instruction;
+  const Place *place = &proof->places[number];
+  if (place->start >= place->end) return;
+  bool is_before = preparation != NULL && call_graph_ancestor(proof->flow->graph, maker, preparation) != NULL;
+  bool is_right = is_before ? place->allocation->kind != ALLOCATION_RESULT &&
+                                  (place->allocation->kind != ALLOCATION_PARAMETER || maker->opcode == HLO_PARAMETER)
+                            : place->allocation->kind != ALLOCATION_PREPARED;
+  if (is_right) return;
+  violate(proof, maker, "plan-preparation",
+          arena_printf(proof->arena,
+                       is_before ? "%s is prepared, in memory that only a run has"
+                                 : "%s is a run's, in the memory of what is prepared",
+                       name_of(proof, number)));
 }
 
 /* --- reading and writing --- */
@@ -479,6 +505,7 @@ static Status prove(Proof *proof) {
   for (int32_t i = 0; i < proof->flow->value_count; i++) find_place(proof, i);
   if (proof->violations > 0) return STATUS_INVALID;
   for (int32_t i = 0; i < proof->flow->value_count; i++) check_constant(proof, i);
+  for (int32_t i = 0; i < proof->flow->value_count; i++) check_preparation(proof, i);
   check_allocations(proof);
   check_scratches(proof);
   check_entry(proof);

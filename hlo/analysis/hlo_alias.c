@@ -53,6 +53,7 @@ HloEntryLeaves hlo_entry_leaves(Arena *arena, const HloModule *module) {
   for (int64_t i = 0; i < entry->parameters.count; i++)
     list_leaves(arena, entry->parameters.data[i], parameters, &leaves.parameter_count);
   list_leaves(arena, entry->root, results, &leaves.result_count);
+  leaves.first_prepared = leaves.result_count - (int32_t)module->prepared_count;
   int32_t *donated_to = ARENA_NEW_ARRAY(arena, int32_t, leaves.parameter_count + 1);
   int32_t *given_by = ARENA_NEW_ARRAY(arena, int32_t, leaves.result_count + 1);
   for (int32_t i = 0; i < leaves.parameter_count; i++) donated_to[i] = -1;

@@ -66,6 +66,7 @@ typedef struct HloEntryLeaves {
   const BufferPosition *parameters, *results;
   const int32_t *donated_to; /* by parameter leaf: the result leaf that input_output_alias gives it, -1 for none */
   const int32_t *given_by;   /* by result leaf */
+  int32_t first_prepared;    /* results from there on are what is prepared (HloModule.preparation), no run's own */
 } HloEntryLeaves;
 
 typedef struct HloAlias {

@@ -152,6 +152,7 @@ static void copy_header(HloModule *copy, const HloModule *module) {
       COPY_ARRAY(arena, const Shape *, module->entry_layout.parameters, module->entry_layout.parameter_count);
   copy_aliases(copy, module);
   copy_sizes(copy, module);
+  copy->prepared_count = module->prepared_count;
   copy->replica_count = module->replica_count;
   copy->num_partitions = module->num_partitions;
   copy->is_whole = module->is_whole;
@@ -190,6 +191,7 @@ HloModule *hlo_module_clone(const HloModule *module, Arena *arena) {
     fill_computation(copy->computations.data[i], module->computations.data[i], &computations, true);
   }
   if (module->entry) copy->entry = (HloComputation *)pointer_map_get(&computations, module->entry);
+  if (module->preparation) copy->preparation = (HloComputation *)pointer_map_get(&computations, module->preparation);
   arena_destroy(scratch);
   return copy;
 }

@@ -75,6 +75,17 @@ HloComputation *hlo_module_add_computation(HloModule *module, StringView name) {
   return computation;
 }
 
+void hlo_module_update_entry_layout(HloModule *module) {
+  EntryLayout *layout = &module->entry_layout;
+  if (!layout->present) return;
+  int64_t count = module->entry->parameters.count;
+  const Shape **parameters = ARENA_NEW_ARRAY(module->arena, const Shape *, count);
+  for (int64_t i = 0; i < count; i++) parameters[i] = module->entry->parameters.data[i]->shape;
+  layout->parameter_count = count;
+  layout->parameters = parameters;
+  layout->result = module->entry->root->shape;
+}
+
 int64_t hlo_module_instruction_count(const HloModule *module) {
   int64_t count = 0;
   for (int64_t i = 0; i < module->computations.count; i++) count += module->computations.data[i]->instructions.count;

@@ -75,6 +75,10 @@ struct HloModule {
   ARRAY(BufferDonor) donors;
   /* Of leaves whose size is set at run time, once that is a number beside them (dynamic-size-expander). */
   ARRAY(LeafSize) parameter_sizes, result_sizes;
+  /* What is computed once, before any run, of parameters that stay the same (pass prepare): the entry calls it once,
+   * and its results are the last |prepared_count| leaves of the entry's.  NULL: nothing is. */
+  HloComputation *preparation;
+  int64_t prepared_count;
   bool alias_passthrough_params;
   int64_t replica_count, num_partitions;
   bool is_whole;        /* it is to be divided among its partitions, though passes may have dropped what says so */
@@ -96,6 +100,9 @@ HloModule *hlo_module_create(Arena *arena, ShapeTable *shapes, StringView name);
 
 /* Adds an empty computation; |name| is made unique by a suffix. */
 HloComputation *hlo_module_add_computation(HloModule *module, StringView name);
+/* The entry's layout, where the module has one, says what its parameters and its root are by now. */
+void hlo_module_update_entry_layout(HloModule *module);
+
 /* Of all computations. */
 int64_t hlo_module_instruction_count(const HloModule *module);
 

@@ -170,6 +170,14 @@ typedef struct XlacConstants {
   uint64_t hash; /* of what follows: what tells it from another module's */
 } XlacConstants;
 
+struct XlacRunOptions; /* below */
+
+/* Computes what a module's runs need of those of its arguments that stay the same, and leaves it in |prepared|: the
+ * descriptor's prepared_bytes, which runs then only read, any number at a time.  |arguments|: as for a run; those that
+ * do not stay the same are not read and may be NULL.  |workspace| and |options|: as for a run.  Returns 0. */
+typedef int (*XlacPrepareFunction)(const void *const *arguments, void *prepared, void *workspace,
+                                   const struct XlacRunOptions *options);
+
 typedef struct XlacDescriptor {
   uint64_t struct_size;
   uint32_t abi_version;
@@ -199,6 +207,11 @@ typedef struct XlacDescriptor {
    * older descriptors: they are in the object. */
   int64_t constants_bytes;
   uint64_t constants_hash;
+  /* What is computed once, before any run, of parameters that stay the same (xlac --prepare): the caller's memory for
+   * it, at a multiple of |prepared_alignment|, which |prepare| fills and run options give.  0 and NULL, as after the
+   * end of older descriptors: nothing is. */
+  int64_t prepared_bytes, prepared_alignment;
+  XlacPrepareFunction prepare;
 } XlacDescriptor;
 
 /* --- kernels of a vector processor --- */
@@ -408,6 +421,8 @@ typedef struct XlacRunOptions {
   /* Is told that the next launches are |run|, which stays as it is.  NULL: it is not told, and launches end before
    * others begin. */
   void (*oncore_run)(void *oncore_data, const XlacOncoreRun *run);
+  /* What the descriptor's |prepare| has computed, only read.  NULL: a module that has it fails. */
+  const void *prepared;
 } XlacRunOptions;
 
 /* A compiled module.  |arguments| and |results|: one pointer per leaf in the descriptor's order, overlapping only for

@@ -30,6 +30,7 @@ static void say_place(const Assigner *assigner, const HloBuffer *buffer, StringB
       if (allocation->result >= 0) sb_printf(out, ", donated to result %lld", (long long)allocation->result);
       break;
     case ALLOCATION_RESULT: sb_printf(out, "result %lld", (long long)allocation->result); break;
+    case ALLOCATION_PREPARED: sb_printf(out, "prepared %lld", (long long)allocation->prepared); break;
     case ALLOCATION_CONSTANT:
       sb_append_cstring(out, allocation->buffer_count > 1 && allocation->buffers[0] != buffer->id
                                  ? "constant with the contents of another"

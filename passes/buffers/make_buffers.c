@@ -133,7 +133,8 @@ static int32_t add_allocation(AllocationMaker *maker, AllocationKind kind, int64
                                  .alignment = alignment,
                                  .colour = colour,
                                  .parameter = -1,
-                                 .result = -1};
+                                 .result = -1,
+                                 .prepared = -1};
   array_push(&maker->list, maker->assigner->arena, allocation);
   array_push(&maker->next_alike, maker->assigner->scratch, 0);
   return allocation.index;
@@ -171,11 +172,26 @@ static void add_callers_memory(AllocationMaker *maker) {
     add_bytes(&assignment->result_bytes, allocation->size);
     add_bytes(&assignment->aliased_bytes, allocation->size);
   }
-  for (int32_t i = 0; i < leaves->result_count; i++) {
+  for (int32_t i = 0; i < leaves->first_prepared; i++) {
     if (leaves->given_by[i] >= 0) continue;
     add_leaf(maker, ALLOCATION_RESULT, &leaves->results[i], &maker->of_result[i]);
     maker->list.data[maker->of_result[i]].result = i;
     add_bytes(&assignment->result_bytes, maker->list.data[maker->of_result[i]].size);
+  }
+}
+
+/* One after the other, each as well aligned as a temporary. */
+static void add_prepared_memory(AllocationMaker *maker) {
+  const HloEntryLeaves *leaves = &maker->assigner->analysis.alias->leaves;
+  BufferAssignment *assignment = maker->assigner->assignment;
+  for (int32_t i = leaves->first_prepared; i < leaves->result_count; i++) {
+    add_leaf(maker, ALLOCATION_PREPARED, &leaves->results[i], &maker->of_result[i]);
+    BufferAllocation *allocation = &maker->list.data[maker->of_result[i]];
+    allocation->alignment = TEMP_ALIGNMENT;
+    allocation->prepared = i - leaves->first_prepared;
+    allocation->prepared_offset = assignment->prepared_bytes;
+    add_bytes(&assignment->prepared_bytes, allocation->size);
+    assignment->prepared_bytes = align_up(assignment->prepared_bytes, TEMP_ALIGNMENT);
   }
 }
 
@@ -250,6 +266,7 @@ Status assigner_make_buffers(Assigner *assigner) {
   make_buffers(assigner);
   int_map_init(&maker.constants, assigner->scratch);
   add_callers_memory(&maker);
+  add_prepared_memory(&maker);
   for (int temporaries = 0; temporaries < 2; temporaries++) {
     for (int32_t i = 0; i < assignment->buffer_count; i++) {
       const HloAliasSet *set = &assigner->analysis.alias->sets[assigner->set_of_buffer[i]];

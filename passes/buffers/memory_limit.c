@@ -41,7 +41,7 @@ static void note_largest(const HloModule *module, const BufferAssignment *assign
 /* What is known of plans that need less. */
 static StringView explain(Arena *scratch, const BufferAssignment *assignment, int64_t limit,
                           const MemoryReduction *reduction) {
-  int64_t outside = assignment->argument_bytes + assignment->result_bytes - assignment->aliased_bytes;
+  int64_t outside = buffer_assignment_outside_bytes(assignment);
   if (outside > limit) return SV("arguments and results alone are more, which proves that nothing helps");
   StringView bound =
       sv_printf(scratch, "no placement needs less than %lld in this order, which proves nothing of others",
@@ -58,17 +58,22 @@ Status memory_limit_check(const HloModule *module, const BufferAssignment *assig
   int64_t total = 0;
   bool fits = limit <= 0 ||
               (checked_add(assignment->argument_bytes, assignment->result_bytes - assignment->aliased_bytes, &total) &&
+               checked_add(total, assignment->prepared_bytes, &total) &&
                checked_add(total, assignment->workspace_bytes, &total) && total <= limit);
   if (fits) return STATUS_OK;
   Arena *scratch = arena_create();
+  const char *prepared = assignment->prepared_bytes == 0
+                             ? ""
+                             : arena_printf(scratch, "what is prepared %lld, ", (long long)assignment->prepared_bytes);
   StringView why = explain(scratch, assignment, limit, reduction);
-  Status status = diag_error(
-      diag, STATUS_EXHAUSTED, module->loc, "memory-limit",
-      "the module needs %lld bytes (arguments %lld, results %lld of which %lld share with arguments, %s "
-      "%lld), more than the limit of %lld: %.*s",
-      (long long)total, (long long)assignment->argument_bytes, (long long)assignment->result_bytes,
-      (long long)assignment->aliased_bytes, assignment->scratch_count > 0 ? "temporaries and scratch" : "temporaries",
-      (long long)assignment->workspace_bytes, (long long)limit, SV_ARG(why));
+  Status status =
+      diag_error(diag, STATUS_EXHAUSTED, module->loc, "memory-limit",
+                 "the module needs %lld bytes (arguments %lld, results %lld of which %lld share with arguments, %s%s "
+                 "%lld), more than the limit of %lld: %.*s",
+                 (long long)total, (long long)assignment->argument_bytes, (long long)assignment->result_bytes,
+                 (long long)assignment->aliased_bytes, prepared,
+                 assignment->scratch_count > 0 ? "temporaries and scratch" : "temporaries",
+                 (long long)assignment->workspace_bytes, (long long)limit, SV_ARG(why));
   arena_destroy(scratch);
   note_largest(module, assignment, diag);
   return status;

@@ -65,11 +65,19 @@ static void find_homes(Placing *placing) {
   }
 }
 
+/* What is computed before any run has the workspace alone: there are no results yet. */
+static bool is_before_runs(const Assigner *assigner, const HloBuffer *buffer) {
+  const HloComputation *preparation = assigner->module->preparation;
+  const HloValue *first = &assigner->assignment->values[buffer->values[0]];
+  return preparation != NULL &&
+         call_graph_ancestor(assigner->analysis.flow->graph, first->definition.instruction, preparation) != NULL;
+}
+
 /* Where |buffer| may lie: the caller aligns its memory for its own elements alone. */
 static uint64_t regions_of(const Placing *placing, const HloBuffer *buffer) {
   const Assigner *assigner = placing->assigner;
   uint64_t regions = 1;
-  if (buffer->size < SMALLEST_GUEST) return regions;
+  if (buffer->size < SMALLEST_GUEST || is_before_runs(assigner, buffer)) return regions;
   for (int64_t r = 1; r < placing->homes.count; r++) {
     const BufferAllocation *home = &assigner->assignment->allocations[placing->homes.data[r]];
     if (home->size >= buffer->size && home->alignment >= assigner->element_alignments[buffer->id])

@@ -14,8 +14,12 @@ static int32_t temp_allocation(Assigner *assigner) {
   int32_t number = assignment->allocation_count++;
   BufferAllocation *grown = ARENA_NEW_ARRAY(assigner->arena, BufferAllocation, assignment->allocation_count);
   if (number > 0) memcpy(grown, assignment->allocations, (size_t)number * sizeof *grown);
-  grown[number] = (BufferAllocation){
-      .index = number, .kind = ALLOCATION_TEMP, .alignment = TEMP_ALIGNMENT, .parameter = -1, .result = -1};
+  grown[number] = (BufferAllocation){.index = number,
+                                     .kind = ALLOCATION_TEMP,
+                                     .alignment = TEMP_ALIGNMENT,
+                                     .parameter = -1,
+                                     .result = -1,
+                                     .prepared = -1};
   assignment->allocations = grown;
   return number;
 }
@@ -63,7 +67,7 @@ static HloScratchLimit limit_of_scratch(const Assigner *assigner, const HloMemor
   for (int64_t t = 0; t < assignment->schedule_length; t++) most = max_i64(most, live[t]);
   limit.free = room_beside(assigner, live, most);
   if (tuning->scratch_total == 0) return limit;
-  int64_t outside = assignment->argument_bytes + assignment->result_bytes - assignment->aliased_bytes;
+  int64_t outside = buffer_assignment_outside_bytes(assignment);
   limit.room = room_beside(assigner, live, tuning->scratch_total - outside);
   return limit;
 }

@@ -321,17 +321,6 @@ static void add_result_sizes(Expansion *expansion) {
     module->aliases.data[i].output = (ShapeIndex){1, ARENA_NEW_ARRAY(module->arena, int64_t, 1)}; /* element 0 */
 }
 
-static void update_entry_layout(HloModule *module) {
-  EntryLayout *layout = &module->entry_layout;
-  if (!layout->present) return;
-  int64_t count = module->entry->parameters.count;
-  const Shape **parameters = ARENA_NEW_ARRAY(module->arena, const Shape *, count);
-  for (int64_t i = 0; i < count; i++) parameters[i] = module->entry->parameters.data[i]->shape;
-  layout->parameter_count = count;
-  layout->parameters = parameters;
-  layout->result = module->entry->root->shape;
-}
-
 /* --- shapes --- */
 
 static const Shape *static_shape(Expansion *expansion, const Shape *shape) {
@@ -384,7 +373,7 @@ static Status run_dynamic_size_expander(HloPassContext *context, HloModule *modu
   add_result_sizes(&expansion);
   for (int64_t i = 0; i < module->computations.count; i++)
     RETURN_IF_ERROR(make_static(&expansion, module->computations.data[i]));
-  update_entry_layout(module);
+  hlo_module_update_entry_layout(module);
   return STATUS_OK;
 }
 

@@ -179,7 +179,7 @@ static int64_t add_bytes(int64_t a, int64_t b) {
 }
 
 static void measure(MemoryTrial *trial, const BufferAssignment *assignment, int64_t goal, Arena *scratch) {
-  int64_t outside = assignment->argument_bytes + assignment->result_bytes - assignment->aliased_bytes;
+  int64_t outside = buffer_assignment_outside_bytes(assignment);
   trial->workspace_bytes = assignment->workspace_bytes;
   trial->total_bytes = add_bytes(outside, assignment->workspace_bytes);
   trial->bound_bytes = add_bytes(outside, assignment->lower_bound_bytes);

@@ -46,6 +46,8 @@ typedef struct HloPassOptions {
   bool keeps_text_order;             /* instructions run where the text of the scheduled module has them */
   const MachineDescription *machine; /* the target, which machine_abilities.h asks; NULL: the host */
   HloCallbacks callbacks;
+  int fixed_count;         /* 0: pass prepare does not run */
+  const StringView *fixed; /* parameters that stay the same from run to run (passes/control/fixed_parameters.h) */
   const HloScratchModel *scratch;       /* NULL: no code will be made, scratch is not counted */
   const HloDecisionObserver *decisions; /* may be NULL */
 } HloPassOptions;

@@ -143,6 +143,9 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
   hlo_pass_pipeline_add(pipeline, &hlo_tuple_simplifier_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_dce_pass);
 
+  /* What is left is what runs; what fixed parameters alone decide is computed before. */
+  if (options->fixed_count > 0) hlo_pass_pipeline_add(pipeline, &hlo_prepare_pass);
+
   /* It tries what the rest would make of the module. */
   bool reduces = options->memory_limit > 0 || options->minimizes_memory;
   if (reduces && optimise) hlo_pass_pipeline_add(pipeline, &hlo_memory_reducer_pass);

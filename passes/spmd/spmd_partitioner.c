@@ -50,15 +50,6 @@ static void mark_root(Partitioner *partitioner, HloComputation *entry, const Hlo
   set_sharding(root, sharding);
 }
 
-static void set_entry_layout(HloModule *module) {
-  EntryLayout *layout = &module->entry_layout;
-  if (!layout->present) return;
-  const Shape **parameters = ARENA_NEW_ARRAY(module->arena, const Shape *, layout->parameter_count + 1);
-  for (int64_t i = 0; i < layout->parameter_count; i++) parameters[i] = module->entry->parameters.data[i]->shape;
-  layout->parameters = parameters;
-  layout->result = module->entry->root->shape;
-}
-
 /* A result can only take a parameter's place where a device's parts of both are alike. */
 static void keep_aliases_that_fit(HloModule *module) {
   int64_t kept = 0;
@@ -91,7 +82,7 @@ static Status partition_entry(Partitioner *partitioner) {
   }
   partitioner->builder.graph.origin = whole->root;
   mark_root(partitioner, module->entry, leaf_shardings_to_hlo(partitioner, whole->root->shape, results));
-  set_entry_layout(module);
+  hlo_module_update_entry_layout(module);
   keep_aliases_that_fit(module);
   return STATUS_OK;
 }

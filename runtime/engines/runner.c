@@ -50,11 +50,40 @@ ModuleRun *runner_create(Arena *arena, XlacFunction function, const XlacDescript
   }
   run->workspace_bytes = descriptor_workspace_bytes(descriptor, options);
   run->workspace = allocate_guarded(arena, run->workspace_bytes, descriptor->workspace_alignment);
+  if (descriptor->prepared_bytes > 0) {
+    run->prepared = allocate_guarded(arena, descriptor->prepared_bytes, descriptor->prepared_alignment);
+    XlacRunOptions *own = ARENA_NEW(arena, XlacRunOptions);
+    *own = options != NULL ? *options : (XlacRunOptions){.struct_size = sizeof *own, .abi_version = XLAC_ABI_VERSION};
+    own->prepared = run->prepared;
+    run->options = own;
+  }
   return run;
+}
+
+/* Of what the module's functions return. */
+static Status status_of(const ModuleRun *run, int code, DiagSink *diag) {
+  bool is_told = code == XLAC_CALL_FAILED && run->options != NULL && run->options->on_failure != NULL;
+  if (is_told) return STATUS_INVALID;
+  if (code == QUEUE_THREADS_TOO_FEW)
+    return diag_error(diag, STATUS_IO, NO_LOC, "io-threads", "the system gives too few threads: each queue needs one");
+  if (code != 0) return diag_error(diag, STATUS_INVALID, NO_LOC, "run", "the module returned %d", code);
+  return STATUS_OK;
+}
+
+/* Once, before the first run, when the arguments are there. */
+static Status prepare(ModuleRun *run, DiagSink *diag) {
+  const XlacDescriptor *descriptor = run->descriptor;
+  if (descriptor->prepared_bytes == 0 || run->is_prepared) return STATUS_OK;
+  run->is_prepared = true;
+  double start = monotonic_seconds();
+  int code = descriptor->prepare((const void *const *)run->arguments, run->prepared, run->workspace, run->options);
+  run->prepare_seconds = monotonic_seconds() - start;
+  return status_of(run, code, diag);
 }
 
 Status runner_execute(ModuleRun *run, DiagSink *diag, double *out_seconds) {
   const XlacDescriptor *descriptor = run->descriptor;
+  RETURN_IF_ERROR(prepare(run, diag));
   for (int64_t i = 0; i < descriptor->result_count; i++) {
     const XlacTensor *result = &descriptor->results[i];
     if (result->alias >= 0) memcpy(run->results[i], run->arguments[result->alias], (size_t)result->bytes);
@@ -62,16 +91,13 @@ Status runner_execute(ModuleRun *run, DiagSink *diag, double *out_seconds) {
   double start = monotonic_seconds();
   int code = run->function(run->passed_arguments, run->results, run->workspace, run->options);
   if (out_seconds) *out_seconds = monotonic_seconds() - start;
-  bool is_told = code == XLAC_CALL_FAILED && run->options != NULL && run->options->on_failure != NULL;
-  if (is_told) return STATUS_INVALID;
-  if (code == QUEUE_THREADS_TOO_FEW)
-    return diag_error(diag, STATUS_IO, NO_LOC, "io-threads", "the system gives too few threads: each queue needs one");
-  if (code != 0) return diag_error(diag, STATUS_INVALID, NO_LOC, "run", "the module returned %d", code);
+  RETURN_IF_ERROR(status_of(run, code, diag));
   for (int64_t i = 0; i < descriptor->parameter_count; i++)
     check_guard(run->arguments[i], descriptor->parameters[i].bytes, "argument", i);
   for (int64_t i = 0; i < descriptor->result_count; i++)
     check_guard(run->results[i], descriptor->results[i].bytes, "result", i);
   check_guard(run->workspace, run->workspace_bytes, "workspace", 0);
+  if (run->prepared != NULL) check_guard(run->prepared, descriptor->prepared_bytes, "what is prepared", 0);
   return STATUS_OK;
 }
 

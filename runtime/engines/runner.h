@@ -17,7 +17,10 @@ typedef struct ModuleRun {
   const void **passed_arguments; /* what the module gets: the result's memory for aliased leaves */
   void *workspace;
   int64_t workspace_bytes;       /* for as many workers as |options| have */
-  const XlacRunOptions *options; /* NULL: one thread */
+  void *prepared;                /* what the module computes before its first run; NULL: nothing */
+  bool is_prepared;              /* it has */
+  double prepare_seconds;        /* what that took */
+  const XlacRunOptions *options; /* NULL: one thread; a copy where something is prepared */
 } ModuleRun;
 
 /* Memory comes from |arena|, which, like |options|, must outlive the run.  |descriptor| must be sane: it is the
@@ -25,7 +28,8 @@ typedef struct ModuleRun {
 ModuleRun *runner_create(Arena *arena, XlacFunction function, const XlacDescriptor *descriptor,
                          const XlacRunOptions *options);
 
-/* Runs once; |out_seconds| (may be NULL) is the time inside the module.  STATUS_INVALID when the module
+/* Runs once, before the first time after what the module prepares of its arguments, which stay the same from then on;
+ * |out_seconds| (may be NULL) is the time inside the module's own function.  STATUS_INVALID when the module
  * returns non-zero, with a diagnostic (code "run") unless it is one that options->on_failure was told of. */
 MUST_USE Status runner_execute(ModuleRun *run, DiagSink *diag, double *out_seconds);
 

@@ -47,7 +47,10 @@ static const XlacDescriptor descriptor = {sizeof descriptor,
                                           0,
                                           0,
                                           0,
-                                          0};
+                                          0,
+                                          0,
+                                          0,
+                                          NULL};
 
 static void runner_execute_keeps_aliased_arguments(void **state) {
   (void)state;
@@ -91,6 +94,41 @@ static void runner_create_has_scratch_for_each_worker(void **state) {
   assert_int_equal(runner_execute(run, &diag, NULL), STATUS_OK);
   options.parallel_for = NULL; /* one thread, whatever the count */
   assert_int_equal(runner_create(arena, write_all_scratch, &descriptor, &options)->workspace_bytes, 16);
+  arena_destroy(arena);
+}
+
+/* A module: the argument's first float, doubled once before any run, plus 1. */
+static int double_first(const void *const *arguments, void *prepared, void *workspace, const XlacRunOptions *options) {
+  (void)workspace, (void)options;
+  *(float *)prepared = 2 * *(const float *)arguments[0];
+  return 0;
+}
+
+static int plus_one(const void *const *arguments, void *const *results, void *workspace,
+                    const XlacRunOptions *options) {
+  (void)arguments, (void)workspace;
+  if (options == NULL || options->prepared == NULL) return XLAC_CALL_FAILED;
+  *(float *)results[0] = *(const float *)options->prepared + 1;
+  return 0;
+}
+
+static void runner_prepares_once_before_the_first_run(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  DiagSink diag;
+  diag_sink_init(&diag, arena);
+  XlacDescriptor with = descriptor;
+  with.prepared_bytes = 4;
+  with.prepared_alignment = 64;
+  with.prepare = double_first;
+  ModuleRun *run = runner_create(arena, plus_one, &with, NULL);
+  assert_int_equal((uintptr_t)run->prepared % 64, 0);
+  *(float *)run->arguments[0] = 3;
+  assert_int_equal(runner_execute(run, &diag, NULL), STATUS_OK);
+  assert_true(*(float *)run->results[0] == 7);
+  *(float *)run->arguments[0] = 100;
+  assert_int_equal(runner_execute(run, &diag, NULL), STATUS_OK);
+  assert_true(*(float *)run->results[0] == 7);
   arena_destroy(arena);
 }
 
@@ -142,6 +180,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(runner_execute_keeps_aliased_arguments),
       cmocka_unit_test(runner_create_has_scratch_for_each_worker),
+      cmocka_unit_test(runner_prepares_once_before_the_first_run),
       cmocka_unit_test(run_times_of_an_even_number),
       cmocka_unit_test(tensor_store_logical_follows_the_layout),
       cmocka_unit_test(tensor_from_npy_converts_within_kind),

@@ -1,0 +1,231 @@
+/* prepare: what fixed parameters alone decide is computed once, before any run, by a computation of its own, the
+ * module's preparation: weights turned for a convolution, scales of a normalisation, products of parameters.
+ *
+ * The entry calls it once, and its results are results of the entry as well: so they have memory of the caller from the
+ * call to the end, and nothing writes there.  Code makes a function of the call, which runs leave out.
+ *
+ * A value is prepared where it takes no more bytes than the fixed values that it is made of: a broadcast, or weights of
+ * 8 bits as floats, would be more to keep and to read, and stay.  So do views and cuts, which are free, and scalars. */
+#include "base/checked_math.h"
+#include "hlo/analysis/in_place.h"
+#include "passes/control/fixed_parameters.h"
+#include "passes/control/tuple_edit.h"
+
+typedef struct Preparer {
+  HloPassContext *context;
+  HloModule *module;
+  HloComputation *entry;
+  Arena *scratch;
+  HloInstruction **order; /* of the entry, operands first */
+  int64_t count;
+  bool *is_fixed;        /* by id, like the next: it is made of fixed parameters and constants alone */
+  bool *is_of_parameter; /* and of one parameter at least */
+  int64_t *source_bytes; /* of the parameters and constants that it is made of */
+  bool *is_result;       /* the root shows it, maybe under another shape */
+  HloInstructionArray prepared;
+  HloInstructionArray inputs; /* the parameters, or parts of them, that they are made of */
+  IntMap copies;              /* in the preparation */
+} Preparer;
+
+/* --- what is fixed --- */
+
+static bool is_movable(const HloInstruction *instruction) {
+  return !hlo_opcode_has(instruction->opcode, OP_STAYS | OP_GIVEN) && instruction->opcode != HLO_CUSTOM_CALL &&
+         shape_is_array(instruction->shape) && !hlo_instruction_has_side_effect(instruction);
+}
+
+static int64_t sum_bytes(int64_t a, int64_t b) {
+  int64_t sum;
+  return checked_add(a, b, &sum) ? sum : INT64_MAX;
+}
+
+static void look_at(Preparer *preparer, HloInstruction *instruction) {
+  int32_t id = instruction->id;
+  bool is_given = preparer->is_fixed[id];
+  if (is_given || (instruction->opcode == HLO_CONSTANT && shape_is_array(instruction->shape))) {
+    preparer->is_fixed[id] = true;
+    preparer->is_of_parameter[id] = is_given;
+    preparer->source_bytes[id] = shape_byte_size(instruction->shape);
+    return;
+  }
+  if (!is_movable(instruction)) return;
+  preparer->is_fixed[id] = true;
+  for (int i = 0; i < instruction->operand_count; i++) {
+    int32_t operand = instruction->operands[i]->id;
+    preparer->is_fixed[id] &= preparer->is_fixed[operand];
+    preparer->is_of_parameter[id] |= preparer->is_of_parameter[operand];
+    preparer->source_bytes[id] = sum_bytes(preparer->source_bytes[id], preparer->source_bytes[operand]);
+  }
+}
+
+/* --- what is prepared --- */
+
+/* It is there without any work. */
+static bool is_free(const HloInstruction *instruction) {
+  return hlo_opcode_has(instruction->opcode, OP_GIVEN) || hlo_opcode_has(instruction->opcode, OP_TUPLES) ||
+         hlo_is_view(instruction) || hlo_opcode_info(instruction->opcode)->cost == OP_COST_FREE;
+}
+
+static bool is_worthwhile(const Preparer *preparer, const HloInstruction *value) {
+  int64_t bytes = shape_byte_size(value->shape);
+  return preparer->is_of_parameter[value->id] && !is_free(value) && !shape_is_scalar(value->shape) && bytes > 0 &&
+         !preparer->is_result[value->id] && bytes <= preparer->source_bytes[value->id];
+}
+
+/* Results that are prepared as well would need two places. */
+static void find_results(Preparer *preparer) {
+  preparer->is_result[preparer->entry->root->id] = true;
+  for (int64_t i = preparer->count - 1; i >= 0; i--) {
+    HloInstruction *value = preparer->order[i];
+    if (!preparer->is_result[value->id]) continue;
+    if (!hlo_opcode_has(value->opcode, OP_TUPLES) && !hlo_is_view(value)) continue;
+    for (int k = 0; k < value->operand_count; k++) preparer->is_result[value->operands[k]->id] = true;
+  }
+}
+
+/* From what runs read back to what is worth keeping. */
+static void choose(Preparer *preparer) {
+  bool *is_read = ARENA_NEW_ARRAY(preparer->scratch, bool, preparer->module->next_instruction_id);
+  is_read[preparer->entry->root->id] = true;
+  for (int64_t i = preparer->count - 1; i >= 0; i--) {
+    HloInstruction *value = preparer->order[i];
+    bool is_fixed = preparer->is_fixed[value->id];
+    bool is_kept = is_fixed && is_read[value->id] && is_worthwhile(preparer, value);
+    if (is_kept) array_push(&preparer->prepared, preparer->scratch, value);
+    if (is_kept || (is_fixed && !is_read[value->id])) continue;
+    for (int k = 0; k < value->operand_count; k++) is_read[value->operands[k]->id] = true;
+  }
+  /* in the order of the entry */
+  for (int64_t i = 0, j = preparer->prepared.count - 1; i < j; i++, j--) {
+    HloInstruction *other = preparer->prepared.data[i];
+    preparer->prepared.data[i] = preparer->prepared.data[j];
+    preparer->prepared.data[j] = other;
+  }
+}
+
+/* --- the preparation --- */
+
+static bool is_input(const HloInstruction *value) {
+  return value->opcode == HLO_PARAMETER || value->opcode == HLO_GET_TUPLE_ELEMENT;
+}
+
+/* By id: what the prepared values are made of, themselves included. */
+static const bool *needed_by_prepared(const Preparer *preparer) {
+  bool *is_needed = ARENA_NEW_ARRAY(preparer->scratch, bool, preparer->module->next_instruction_id);
+  for (int64_t i = 0; i < preparer->prepared.count; i++) is_needed[preparer->prepared.data[i]->id] = true;
+  for (int64_t i = preparer->count - 1; i >= 0; i--) {
+    const HloInstruction *value = preparer->order[i];
+    if (!is_needed[value->id] || is_input(value)) continue;
+    for (int k = 0; k < value->operand_count; k++) is_needed[value->operands[k]->id] = true;
+  }
+  return is_needed;
+}
+
+static void copy_value(Preparer *preparer, HloComputation *into, HloInstruction *value) {
+  HloInstruction *copy;
+  if (is_input(value)) {
+    copy = hlo_computation_add_parameter(into, preparer->inputs.count, value->shape, value->name);
+    array_push(&preparer->inputs, preparer->scratch, value);
+  } else {
+    HloInstruction **operands = ARENA_NEW_ARRAY(preparer->scratch, HloInstruction *, value->operand_count + 1);
+    for (int k = 0; k < value->operand_count; k++) operands[k] = pointer_map_get(&preparer->copies, value->operands[k]);
+    copy = hlo_computation_add_clone(into, value, value->shape, operands, value->operand_count);
+  }
+  pointer_map_set(&preparer->copies, value, copy);
+}
+
+static HloInstruction *new_tuple(const Preparer *preparer, HloComputation *computation, HloInstruction *const *elements,
+                                 int count) {
+  const Shape **shapes = ARENA_NEW_ARRAY(preparer->scratch, const Shape *, count);
+  for (int i = 0; i < count; i++) shapes[i] = elements[i]->shape;
+  const Shape *shape = shape_tuple(preparer->module->shapes, shapes, count);
+  return hlo_computation_add(computation, HLO_TUPLE, shape, elements, count, SV(""));
+}
+
+static HloComputation *make_preparation(Preparer *preparer) {
+  HloComputation *preparation = hlo_module_add_computation(preparer->module, SV("prepare"));
+  const bool *is_needed = needed_by_prepared(preparer);
+  for (int64_t i = 0; i < preparer->count; i++)
+    if (is_needed[preparer->order[i]->id]) copy_value(preparer, preparation, preparer->order[i]);
+  int64_t count = preparer->prepared.count;
+  HloInstruction **copies = ARENA_NEW_ARRAY(preparer->scratch, HloInstruction *, count);
+  for (int64_t i = 0; i < count; i++) copies[i] = pointer_map_get(&preparer->copies, preparer->prepared.data[i]);
+  hlo_computation_set_root(preparation, new_tuple(preparer, preparation, copies, (int)count));
+  return preparation;
+}
+
+/* --- the entry --- */
+
+/* The root with |elements| after its own. */
+static void extend_root(Preparer *preparer, const HloInstructionArray *elements) {
+  HloModule *module = preparer->module;
+  HloInstruction *root = preparer->entry->root;
+  bool is_tuple = shape_is_tuple(root->shape);
+  HloInstructionArray all = {0};
+  for (int i = 0; i < (is_tuple ? root->shape->tuple_size : 1); i++) {
+    HloInstruction *element = root;
+    if (is_tuple) element = root->opcode == HLO_TUPLE ? root->operands[i] : tuple_element(root, i);
+    array_push(&all, preparer->scratch, element);
+  }
+  for (int64_t i = 0; i < elements->count; i++) array_push(&all, preparer->scratch, elements->data[i]);
+  HloInstruction *extended = new_tuple(preparer, preparer->entry, all.data, (int)all.count);
+  hlo_computation_set_root(preparer->entry, extended);
+  for (int64_t i = 0; i < module->aliases.count && !is_tuple; i++)
+    module->aliases.data[i].output = (ShapeIndex){1, ARENA_NEW_ARRAY(module->arena, int64_t, 1)}; /* element 0 */
+  module->prepared_count = elements->count;
+  hlo_module_update_entry_layout(module);
+}
+
+static void call_preparation(Preparer *preparer, HloComputation *preparation) {
+  HloInstruction *call = hlo_computation_add(preparer->entry, HLO_CALL, preparation->root->shape, preparer->inputs.data,
+                                             (int)preparer->inputs.count, preparation->name);
+  hlo_instruction_set_computation(call, HLO_ATTR_TO_APPLY, preparation);
+  HloInstructionArray elements = {0};
+  for (int64_t i = 0; i < preparer->prepared.count; i++) {
+    HloInstruction *value = preparer->prepared.data[i];
+    HloInstruction *element = tuple_element(call, (int)i);
+    hlo_instruction_inherit_metadata(element, value);
+    hlo_instruction_replace_all_uses(value, element);
+    array_push(&elements, preparer->scratch, element);
+    hlo_pass_count_rewrite(preparer->context, "computed before any run", element);
+  }
+  extend_root(preparer, &elements);
+  hlo_module_remove_dead(preparer->module);
+}
+
+/* --- the pass --- */
+
+static Status check_target(const HloPassContext *context, const HloModule *module) {
+  const char *why = machine_has_buffer(context->options->machine) ? "on the host only"
+                    : context->options->keeps_text_order          ? "without '--schedule=keep'"
+                                                                  : NULL;
+  if (why == NULL) return STATUS_OK;
+  return diag_error(context->diag, STATUS_UNSUPPORTED, module->loc, "prepare", "'--prepare' works %s", why);
+}
+
+static Status run_prepare(HloPassContext *context, HloModule *module, bool *out_changed) {
+  RETURN_IF_ERROR(check_target(context, module));
+  if (module->preparation != NULL) return STATUS_OK;
+  int32_t limit = module->next_instruction_id;
+  Preparer preparer = {.context = context, .module = module, .entry = module->entry, .scratch = context->scratch};
+  const bool *is_given;
+  RETURN_IF_ERROR(fixed_parameters(context->scratch, module, context->options->fixed, context->options->fixed_count,
+                                   context->diag, &is_given));
+  preparer.is_fixed = ARENA_COPY_ARRAY(context->scratch, bool, is_given, limit);
+  preparer.is_of_parameter = ARENA_NEW_ARRAY(context->scratch, bool, limit);
+  preparer.source_bytes = ARENA_NEW_ARRAY(context->scratch, int64_t, limit);
+  preparer.is_result = ARENA_NEW_ARRAY(context->scratch, bool, limit);
+  int_map_init(&preparer.copies, context->scratch);
+  preparer.order = hlo_computation_post_order(module->entry, context->scratch, &preparer.count);
+  for (int64_t i = 0; i < preparer.count; i++) look_at(&preparer, preparer.order[i]);
+  find_results(&preparer);
+  choose(&preparer);
+  if (preparer.prepared.count == 0) return STATUS_OK;
+  *out_changed = true;
+  module->preparation = make_preparation(&preparer);
+  call_preparation(&preparer, module->preparation);
+  return STATUS_OK;
+}
+
+const HloPass hlo_prepare_pass = {"prepare", "compute what fixed parameters alone decide before any run", run_prepare,
+                                  false};
