@@ -10,6 +10,7 @@
 #include "passes/fusion/fused_body.h"
 #include "passes/fusion/fusion_decision.h"
 #include "passes/fusion/fusion_reads.h"
+#include "passes/fusion/kept_results.h"
 #include "passes/pipeline/control_computations.h"
 #include "passes/pipeline/hlo_pass.h"
 
@@ -267,35 +268,12 @@ static void rewrite_reader(const Repeater *repeater, const Source *source, HloIn
 
 /* The fusion with the results that are left. */
 static void rewrite_source(const Repeater *repeater, const Source *source) {
-  FusedBody body;
-  fused_body_begin(&body, repeater->computation, source->fused->name, repeater->observer, repeater->arena);
-  HloInstruction *all = fused_body_add(&body, source->fusion), *made[RESULT_LIMIT], *elements[RESULT_LIMIT];
-  const Shape *shapes[RESULT_LIMIT];
+  HloInstruction *elements[RESULT_LIMIT];
   int32_t count = 0;
   for (int32_t i = 0; i < source->count; i++) {
-    if (source->dropped[i] || source->elements[i] == NULL) continue;
-    elements[count] = source->elements[i];
-    shapes[count] = source->elements[i]->shape;
-    made[count++] = all->operands[i];
+    if (!source->dropped[i] && source->elements[i] != NULL) elements[count++] = source->elements[i];
   }
-  HloInstruction *root = made[0];
-  if (count > 1) {
-    const Shape *tuple = shape_tuple(repeater->computation->module->shapes, shapes, count);
-    root = hlo_computation_add(body.fused, HLO_TUPLE, tuple, made, count, (StringView){0});
-  }
-  hlo_computation_set_root(body.fused, root);
-  FusionKind kind = (FusionKind)hlo_instruction_int(source->fusion, HLO_ATTR_FUSION_KIND, FUSION_KIND_LOOP);
-  HloInstruction *fusion = fused_body_end(&body, kind, source->fusion->name, source->fusion);
-  for (int32_t i = 0; i < count; i++) {
-    HloInstruction *element = fusion;
-    if (count > 1) {
-      element =
-          hlo_computation_add(repeater->computation, HLO_GET_TUPLE_ELEMENT, shapes[i], &fusion, 1, elements[i]->name);
-      hlo_instruction_set_int(element, HLO_ATTR_INDEX, i);
-      hlo_instruction_inherit_metadata(element, elements[i]);
-    }
-    hlo_instruction_replace_all_uses(elements[i], element);
-  }
+  kept_results_write(repeater->computation, source->fusion, elements, count, repeater->observer, repeater->arena);
 }
 
 /* Readers of what is dropped, each once. */

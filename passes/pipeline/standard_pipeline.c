@@ -52,6 +52,7 @@ static void add_planning(HloPassPipeline *pipeline, const HloPassOptions *option
     hlo_pass_pipeline_add_optional(pipeline, &hlo_row_fusion_pass);
     if (machine_takes_tiles(options->machine)) hlo_pass_pipeline_add_optional(pipeline, &hlo_tile_fusion_pass);
     hlo_pass_pipeline_add_optional(pipeline, &hlo_multi_output_fusion_pass);
+    hlo_pass_pipeline_add_optional(pipeline, &hlo_unread_results_pass);
     if (!machine_has_buffer(options->machine)) hlo_pass_pipeline_add_optional(pipeline, &hlo_result_repetition_pass);
     hlo_pass_pipeline_add_optional(pipeline, &hlo_cse_pass);
     hlo_pass_pipeline_add_optional(pipeline, &hlo_dce_pass);
