@@ -4,8 +4,7 @@
 
 static HloInstruction *element_of(HloComputation *computation, HloInstruction *tuple, int64_t number,
                                   const HloInstruction *like) {
-  HloInstruction *element =
-      hlo_computation_add(computation, HLO_GET_TUPLE_ELEMENT, like->shape, &tuple, 1, like->name);
+  HloInstruction *element = hlo_computation_add(computation, HLO_GET_TUPLE_ELEMENT, like->shape, &tuple, 1, like->name);
   hlo_instruction_set_int(element, HLO_ATTR_INDEX, number);
   hlo_instruction_inherit_metadata(element, like);
   return element;
@@ -39,6 +38,5 @@ void kept_results_write(HloComputation *computation, HloInstruction *maker, HloI
   if (is_fusion) kind = (FusionKind)hlo_instruction_int(maker, HLO_ATTR_FUSION_KIND, FUSION_KIND_LOOP);
   HloInstruction *fusion = fused_body_end(&body, kind, is_fusion ? maker->name : SV("reduce_fusion"), maker);
   for (int32_t i = 0; i < count; i++)
-    hlo_instruction_replace_all_uses(elements[i],
-                                     count > 1 ? element_of(computation, fusion, i, elements[i]) : fusion);
+    hlo_instruction_replace_all_uses(elements[i], count > 1 ? element_of(computation, fusion, i, elements[i]) : fusion);
 }

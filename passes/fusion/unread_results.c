@@ -8,8 +8,7 @@
 
 /* A reduction, or a fusion that ends with one. */
 static bool is_reduction(const HloInstruction *instruction) {
-  if (instruction->opcode == HLO_FUSION)
-    instruction = hlo_instruction_computation(instruction, HLO_ATTR_CALLS)->root;
+  if (instruction->opcode == HLO_FUSION) instruction = hlo_instruction_computation(instruction, HLO_ATTR_CALLS)->root;
   return instruction->opcode == HLO_REDUCE && shape_is_tuple(instruction->shape);
 }
 

@@ -1,6 +1,7 @@
 /* The Kernels and plans of a module when some Kernels are cut into strips. */
 #include "base/checked_math.h"
 #include "codegen/oncore/emit/module_plans.h"
+#include "codegen/oncore/run/plan_copies.h"
 #include "codegen/oncore/run/run_strips.h"
 #include "hlo/analysis/execution_counts.h"
 
@@ -12,7 +13,7 @@ typedef struct StripPlanner {
   const KernelTable *whole; /* before, … */
   KernelTable *kernels;     /* … and after */
   RunCuts cuts;
-  int64_t *rooms; /* by identity of a strip, less those of |whole|: the least that one of them has for its tiles */
+  RunRoom *rooms; /* by identity of a strip, less those of |whole|: the least that one of them has */
   ARRAY(ModulePlan) plans;
   ARRAY(PlanUse) uses;
 } StripPlanner;
@@ -32,29 +33,43 @@ static bool keeps_buffer(void *self, const KernelUse *use, int32_t buffer) {
 
 static void find_rooms(StripPlanner *planner) {
   int32_t count = planner->kernels->identity_count - planner->whole->identity_count;
-  planner->rooms = ARENA_NEW_ARRAY(planner->arena, int64_t, count + 1);
-  for (int32_t i = 0; i < count; i++) planner->rooms[i] = INT64_MAX;
+  planner->rooms = ARENA_NEW_ARRAY(planner->arena, RunRoom, count + 1);
+  for (int32_t i = 0; i < count; i++) planner->rooms[i].bytes = INT64_MAX;
   for (int64_t r = 0; r < planner->whole->rows.count; r++) {
     const KernelUses *row = &planner->whole->rows.data[r];
     const KernelUse *made = planner->kernels->rows.data[r].uses;
     for (int32_t i = 0; i < row->count; i++) {
       const KernelCut *cut = kernel_cut_of(planner->cuts.cuts, planner->cuts.count, &row->uses[i]);
       for (int32_t s = 0; cut != NULL && s < cut->count; s++) {
-        int64_t *room = &planner->rooms[made[s].identity - planner->whole->identity_count];
-        *room = min_i64(*room, planner->cuts.rooms[cut - planner->cuts.cuts].bytes[s]);
+        const RunRoom *room = &planner->cuts.rooms[cut - planner->cuts.cuts].strips[s];
+        RunRoom *least = &planner->rooms[made[s].identity - planner->whole->identity_count];
+        if (room->bytes < least->bytes) *least = *room;
       }
       made += cut != NULL ? cut->count : 1;
     }
   }
 }
 
+/* A plan whose tiles, without copies of the part, have |room|; NULL: there is none. */
+static const Plan *plan_beside(StripPlanner *planner, const Kernel *kernel, StringView name, const RunRoom *room) {
+  const Plan *plan = NULL;
+  int64_t begin, end;
+  if (room->plan_bytes > room->bytes) {
+    plan = module_plan_within(planner->arena, kernel, name, planner->before->machine, planner->options,
+                              room->plan_bytes, planner->diag);
+    if (plan != NULL) plan_own_bytes(plan, &begin, &end);
+    if (plan != NULL && end - begin - plan_copied_bytes(plan, room->part) <= room->bytes) return plan;
+  }
+  return module_plan_within(planner->arena, kernel, name, planner->before->machine, planner->options, room->bytes,
+                            planner->diag);
+}
+
 /* The plan of strip |use|, a number; -1: it has none. */
 static int32_t strip_plan(StripPlanner *planner, int32_t *plan_of_identity, const KernelUse *use, StringView name) {
   int32_t *number = &plan_of_identity[use->identity];
   if (*number >= 0) return *number;
-  int64_t room = planner->rooms[use->identity - planner->whole->identity_count];
-  ModulePlan made = {.plan = module_plan_within(planner->arena, use->kernel, name, planner->before->machine,
-                                                planner->options, room, planner->diag)};
+  ModulePlan made = {
+      .plan = plan_beside(planner, use->kernel, name, &planner->rooms[use->identity - planner->whole->identity_count])};
   if (made.plan == NULL) return -1;
   *number = (int32_t)planner->plans.count;
   array_push(&planner->plans, planner->arena, made);

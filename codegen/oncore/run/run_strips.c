@@ -1,5 +1,7 @@
 #include "codegen/oncore/run/run_strips.h"
 
+#include <math.h>
+
 #include "base/checked_math.h"
 #include "hlo/analysis/execution_counts.h"
 
@@ -11,12 +13,12 @@ enum { MOST_AHEAD = 4, TILES_SHARE = 6, LEAST_SHARE = 1000, LEAST_POINTS = 4 };
 /* A part of an array that goes from one Kernel to a later one. */
 typedef struct StripLink {
   int32_t to;                          /* event, -1: none */
+  int32_t from_buffer, to_buffer;      /* of the Kernels */
   int64_t from_piece, to_piece, bytes; /* of one point of each, and of the part */
 } StripLink;
 
 typedef struct StripFinder {
   Arena *arena;
-  const BufferAssignment *assignment;
   const MachineDescription *machine;
   const ResidencyModel *model;
   bool (*keeps)(void *self, const KernelUse *use, int32_t buffer);
@@ -34,20 +36,11 @@ static const RunEvent *event_at(const StripFinder *finder, int32_t event) {
   return &finder->touches.events.data[event];
 }
 
-/* Whether nobody reads result |buffer| of |event|. */
-static bool is_dead(const StripFinder *finder, int32_t event, int32_t buffer) {
-  const RunEvent *of = event_at(finder, event);
-  const KernelBuffer *result = &of->use->kernel->buffers[buffer];
-  if (result->operand >= 0) return false;
-  const HloValue *value = buffer_assignment_value(finder->assignment, of->instruction, result->node);
-  return value != NULL && !value->live_out && value->use_count == 0;
-}
-
 /* Whether no array of |event|'s Kernel that a strip has a part of stays anyway. */
 static bool is_free(const StripFinder *finder, int32_t event, const int64_t *pieces) {
   const KernelUse *use = event_at(finder, event)->use;
   for (int32_t b = 0; b < use->kernel->buffer_count; b++)
-    if (pieces[b] > 0 && !is_dead(finder, event, b) && finder->keeps(finder->model->self, use, b)) return false;
+    if (pieces[b] > 0 && finder->keeps(finder->model->self, use, b)) return false;
   return true;
 }
 
@@ -106,21 +99,36 @@ static int64_t weight_bytes(const StripFinder *finder, int32_t event) {
   return bytes;
 }
 
-/* The most bytes of a part, a |piece| for each point, beside which |event|'s strip has room for its tiles, its weights
- * and results that nobody reads, which it had better keep than store. */
-static int64_t most_bytes(const StripFinder *finder, int32_t event, int64_t piece) {
-  int64_t usable = machine_buffer_usable(finder->machine), dead = 0;
-  const Kernel *kernel = event_at(finder, event)->use->kernel;
-  for (int32_t b = 0; b < kernel->buffer_count; b++)
-    if (is_dead(finder, event, b)) dead += finder->pieces[event][b];
-  int64_t room = usable - usable / TILES_SHARE - weight_bytes(finder, event);
-  return room / (piece + dead) * piece;
+/* Bytes that move in the time that a transfer takes to begin. */
+static double setup_bytes(const MachineDescription *machine) {
+  for (int32_t q = 0; q < machine->queue_count; q++)
+    if (machine_queue_loads(&machine->queues[q])) return machine->queues[q].setup * machine->queues[q].bytes_per_cycle;
+  return 0;
+}
+
+/* Bytes for tiles of the other arrays beside all of |event|'s |part|, two of each.  The smaller they are, the larger is
+ * the part, which need not be loaded, and the more transfers begin: together that takes least where an array that has n
+ * bytes has the root of 2 n |setup_bytes|. */
+static int64_t tile_bytes(const StripFinder *finder, int32_t event, int32_t part) {
+  const int64_t *pieces = finder->pieces[event];
+  int64_t usable = machine_buffer_usable(finder->machine);
+  double bytes = 0, points = (double)usable / (double)pieces[part];
+  for (int32_t b = 0; b < event_at(finder, event)->use->kernel->buffer_count; b++)
+    if (b != part) bytes += sqrt(2 * points * (double)pieces[b] * setup_bytes(finder->machine));
+  return (int64_t)fmin(bytes, (double)(usable / TILES_SHARE));
+}
+
+/* The most bytes of |part| beside which |event|'s strip has room for its tiles and its weights. */
+static int64_t most_bytes(const StripFinder *finder, int32_t event, int32_t part) {
+  int64_t room = machine_buffer_usable(finder->machine) - tile_bytes(finder, event, part) - weight_bytes(finder, event);
+  return max_i64(0, room);
 }
 
 /* Bytes of the part: points of both Kernels, at most half of the array, so that one at its end has room as well. */
 static int64_t part_bytes(const StripFinder *finder, const RunTouch *touch, const RunTouch *next) {
   int64_t piece = piece_of(finder, touch), other = piece_of(finder, next);
-  int64_t most = min_i64(most_bytes(finder, touch->event, piece), most_bytes(finder, next->event, other));
+  int64_t most =
+      min_i64(most_bytes(finder, touch->event, touch->buffer), most_bytes(finder, next->event, next->buffer));
   int64_t unit = align_up(max_i64(piece, other), max_i64(finder->machine->buffer.align, 1));
   if (unit % piece != 0 || unit % other != 0) return 0;
   return max_i64(0, min_i64(most, touch->bytes / 2)) / unit * unit;
@@ -131,6 +139,8 @@ static void try_link(StripFinder *finder, const RunTouch *touch) {
   StripLink link = {.to = -1, .from_piece = piece_of(finder, touch)};
   if (next == NULL || piece_of(finder, next) == 0 || finder->from[next->event] >= 0) return;
   link.to = next->event;
+  link.from_buffer = touch->buffer;
+  link.to_buffer = next->buffer;
   link.to_piece = piece_of(finder, next);
   link.bytes = part_bytes(finder, touch, next);
   double saved = residency_move_cycles(finder->machine, link.bytes, true) *
@@ -158,10 +168,22 @@ typedef struct CutMaker {
   RunRooms rooms;
 } CutMaker;
 
-static void add_strip(CutMaker *maker, int64_t first, int64_t extent, int64_t room) {
+static void add_strip(CutMaker *maker, int64_t first, int64_t extent, RunRoom room) {
   if (extent <= 0) return;
   maker->strips[maker->count] = (KernelStrip){first, extent};
-  maker->rooms.bytes[maker->count++] = room;
+  maker->rooms.strips[maker->count++] = room;
+}
+
+/* Beside |bytes| of |event|'s |part|.  Copies of that, which are gone then, are as much larger than other tiles as its
+ * points are. */
+static RunRoom room_beside(const StripFinder *finder, int32_t event, int32_t part, int64_t bytes) {
+  int64_t usable = machine_buffer_usable(finder->machine), others = 0;
+  RunRoom room = {usable - bytes, usable, part};
+  for (int32_t b = 0; b < event_at(finder, event)->use->kernel->buffer_count; b++)
+    if (b != part) others += finder->pieces[event][b];
+  double copies = (double)finder->pieces[event][part] / (double)max_i64(others, 1);
+  room.plan_bytes = (int64_t)fmin((double)usable, (double)room.bytes * (1 + copies));
+  return room;
 }
 
 /* Kernels turn around in turn: what |begins_high| begins with the last points. */
@@ -173,9 +195,12 @@ static void add_cut(StripFinder *finder, int32_t event, bool begins_high) {
   int64_t begin = from != NULL ? from->bytes / from->to_piece : 0, end = to->to >= 0 ? to->bytes / to->from_piece : 0;
   CutMaker maker = {.strips = ARENA_NEW_ARRAY(finder->arena, KernelStrip, RUN_MOST_STRIPS)};
   int64_t middle = points - begin - end;
-  add_strip(&maker, begins_high ? points - begin : 0, begin, usable - (from != NULL ? from->bytes : 0));
-  add_strip(&maker, begins_high ? end : begin, middle, usable);
-  add_strip(&maker, begins_high ? 0 : points - end, end, usable - to->bytes);
+  RunRoom all = {usable, usable, -1}, first = all, last = all;
+  if (from != NULL) first = room_beside(finder, event, from->to_buffer, from->bytes);
+  if (to->to >= 0) last = room_beside(finder, event, to->from_buffer, to->bytes);
+  add_strip(&maker, begins_high ? points - begin : 0, begin, first);
+  add_strip(&maker, begins_high ? end : begin, middle, all);
+  add_strip(&maker, begins_high ? 0 : points - end, end, last);
   if (maker.count < 2) return;
   array_push(&finder->cuts, finder->arena, ((KernelCut){use, maker.count, maker.strips}));
   array_push(&finder->rooms, finder->arena, maker.rooms);
@@ -194,7 +219,7 @@ static void find_cuts(StripFinder *finder) {
 RunCuts run_strips_find(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
                         const KernelTable *kernels, const MachineDescription *machine, const ResidencyModel *model,
                         bool (*keeps)(void *self, const KernelUse *use, int32_t buffer)) {
-  StripFinder finder = {.arena = arena, .assignment = assignment, .machine = machine, .model = model, .keeps = keeps};
+  StripFinder finder = {.arena = arena, .machine = machine, .model = model, .keeps = keeps};
   finder.times = hlo_execution_counts(arena, module, 1);
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloComputation *computation = module->computations.data[c];

@@ -11,9 +11,16 @@
 
 enum { RUN_MOST_STRIPS = 3 };
 
-/* By strip of a cut: bytes of the Buffer that the part leaves for its tiles. */
+/* What is left of the Buffer for the tiles of a strip. */
+typedef struct RunRoom {
+  int64_t bytes;
+  int64_t plan_bytes; /* those of its plan by itself about, with copies of the part; at least |bytes| */
+  int32_t part;       /* the Kernel's buffer of which a part stays, -1: none */
+} RunRoom;
+
+/* By strip of a cut. */
 typedef struct RunRooms {
-  int64_t bytes[RUN_MOST_STRIPS];
+  RunRoom strips[RUN_MOST_STRIPS];
 } RunRooms;
 
 typedef struct RunCuts {
