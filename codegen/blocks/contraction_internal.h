@@ -165,9 +165,9 @@ int contraction_lanes(const Kernel *kernel, const VecTarget *target, const Value
 bool contraction_contiguous(const Kernel *kernel, const ValueSet *set, int dim);
 
 /* How many last dims of the depth, of |most|, a guarded lhs walks as one where its guard holds in all of them: more
- * than its guard lets it elsewhere and a register's elements at least, else 0.  It holds in all when it does at the
- * first and at the last index of each. */
-int contraction_inside_suffix(const Kernel *kernel, const ContractionBlocking *blocking, int most);
+ * than its guard lets it elsewhere and |least| elements at least, else 0.  It holds in all when it does at the first
+ * and at the last index of each. */
+int contraction_inside_suffix(const Kernel *kernel, const ContractionBlocking *blocking, int most, int64_t least);
 
 /* |factor| is a load whose guard depends on |dim|: that indices are in ranges, so that it holds between two indices of
  * |dim| where it holds at both. */

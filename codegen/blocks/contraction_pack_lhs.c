@@ -122,7 +122,8 @@ static void pack_rows(ContractionEmitter *emitter, const DepthBlock *block, LLVM
   IndexRange range = ir_range_below(row_count);
   if (ir_range_is_empty(range)) return;
   int merged = pack_merged_depth(emitter, set);
-  int inside = contraction_inside_suffix(emitter->kernel, blocking, blocking->depth.count - blocking->chunk_dim);
+  int inside = contraction_inside_suffix(emitter->kernel, blocking, blocking->depth.count - blocking->chunk_dim,
+                                         blocking->vector_lanes);
   PointLoop rows = point_loop_begin_guarded(&emitter->point, range, 1);
   LLVMValueRef in_block = rows.index;
   if (packed != NULL) {

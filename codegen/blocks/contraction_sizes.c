@@ -237,7 +237,7 @@ static int64_t suffix_run(const Kernel *kernel, const DimList *list, int suffix)
 static int64_t lhs_run(const Kernel *kernel, const ContractionBlocking *blocking) {
   const DimList *depth = &blocking->depth;
   int64_t run = suffix_run(kernel, depth, contraction_merged_suffix(kernel, &blocking->lhs_set, depth));
-  int inside = contraction_inside_suffix(kernel, blocking, depth->count);
+  int inside = contraction_inside_suffix(kernel, blocking, depth->count, blocking->vector_lanes);
   return inside > 0 && run < SHORTEST_ROW ? suffix_run(kernel, depth, inside) : run;
 }
 

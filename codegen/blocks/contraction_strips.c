@@ -40,7 +40,7 @@ void contraction_choose_strips(const Kernel *kernel, ContractionBlocking *blocki
   int row = rows->dims[rows->count - 1];
   if (kernel->dims[row].extent % blocking->tile_rows != 0) return;
 
-  int inside = contraction_inside_suffix(kernel, blocking, depth->count);
+  int inside = contraction_inside_suffix(kernel, blocking, depth->count, 1);
   int merged = contraction_merged_suffix(kernel, &blocking->lhs_set, depth), most = depth->count - blocking->chunk_dim;
   int count = (int)min_i64(inside > merged ? inside : merged, most);
   int first = depth->count - count;
@@ -48,6 +48,7 @@ void contraction_choose_strips(const Kernel *kernel, ContractionBlocking *blocki
   for (int i = first + 1; i < depth->count; i++) inner *= kernel->dims[depth->dims[i]].extent;
   int64_t extent = first == blocking->chunk_dim ? blocking->chunk_size : kernel->dims[depth->dims[first]].extent;
   if (steps == 0 || steps >= extent) return;
+  if ((extent + (blocking->tile_rows - 1) * steps) * inner < blocking->vector_lanes) return;
   int64_t bytes = type_storage_bytes(blocking->type);
   if (contraction_rows_meet(blocking->tile_rows, steps * inner * bytes)) return;
   blocking->strip_dims = count;

@@ -84,7 +84,7 @@ bool contraction_is_guarded_by_ranges(const Kernel *kernel, int32_t factor, int 
   return (kernel->values[value->predicate].dims & dims) != 0 && is_of_ranges(kernel, value->predicate, dims);
 }
 
-int contraction_inside_suffix(const Kernel *kernel, const ContractionBlocking *blocking, int most) {
+int contraction_inside_suffix(const Kernel *kernel, const ContractionBlocking *blocking, int most, int64_t least) {
   const KernelValue *lhs = &kernel->values[blocking->lhs];
   const DimList *depth = &blocking->depth;
   if (lhs->kind != KERNEL_LOAD || lhs->predicate < 0 || blocking->group > 1) return 0;
@@ -98,7 +98,7 @@ int contraction_inside_suffix(const Kernel *kernel, const ContractionBlocking *b
     dims |= UINT64_C(1) << outer;
     run *= kernel->dims[outer].extent;
   }
-  if (run < blocking->vector_lanes) return 0;
+  if (run < least) return 0;
   return count > contraction_merged_suffix(kernel, &blocking->lhs_set, depth) ? count : 0;
 }
 
