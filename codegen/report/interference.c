@@ -1,24 +1,54 @@
 /* Which logical buffers may be needed at the same time, order by order: text or JSON. */
+#include "hlo/analysis/interference.h"
+
+#include <stdlib.h>
+
 #include "codegen/report/analysis_report.h"
 #include "codegen/report/report_internal.h"
-#include "hlo/analysis/buffer_liveness.h"
 
-/* Which pairs interfere: row i has a bit for each buffer that i interferes with.  Each pair is asked for once. */
-typedef struct Interference {
-  int64_t words; /* of a row */
-  uint64_t *bits;
-} Interference;
+/* Of one buffer: how many interfere with it, and those that the text lists. */
+typedef struct Neighbours {
+  int64_t count;
+  int listed;
+  int32_t *largest; /* ids, in no order while they are found: room for MOST_LISTED */
+} Neighbours;
 
-static Interference find_interference(Arena *arena, const BufferLiveness *liveness) {
+enum { MOST_LISTED = 32 };
+
+static int compare_ids(const void *left, const void *right) {
+  const int32_t *a = left, *b = right;
+  return *a < *b ? -1 : *a > *b;
+}
+
+/* Whether a list that has no room for both has it for |a|: the larger one, then the one that comes first. */
+static bool is_listed_before(const TuplePointsTo *points_to, int32_t a, int32_t b) {
+  int64_t size_a = points_to->buffers[a].size, size_b = points_to->buffers[b].size;
+  return size_a != size_b ? size_a > size_b : a < b;
+}
+
+static void note_neighbour(Arena *arena, const TuplePointsTo *points_to, Neighbours *of, int32_t buffer) {
+  if (of->count++ == 0) of->largest = ARENA_NEW_ARRAY(arena, int32_t, MOST_LISTED);
+  if (of->listed < MOST_LISTED) {
+    of->largest[of->listed++] = buffer;
+    return;
+  }
+  int last = 0;
+  for (int i = 1; i < MOST_LISTED; i++)
+    if (is_listed_before(points_to, of->largest[last], of->largest[i])) last = i;
+  if (is_listed_before(points_to, buffer, of->largest[last])) of->largest[last] = buffer;
+}
+
+static Neighbours *find_neighbours(Arena *arena, const BufferLiveness *liveness) {
   const TuplePointsTo *points_to = liveness->points_to;
-  int64_t count = points_to->buffer_count;
-  Interference found = {.words = (count + 63) / 64};
-  found.bits = ARENA_NEW_ARRAY(arena, uint64_t, found.words *count + 1);
-  for (int64_t i = 0; i < count; i++) {
-    for (int64_t k = i + 1; k < count; k++) {
-      if (!buffer_liveness_may_interfere(liveness, &points_to->buffers[i], &points_to->buffers[k])) continue;
-      found.bits[i * found.words + k / 64] |= (uint64_t)1 << (k % 64);
-      found.bits[k * found.words + i / 64] |= (uint64_t)1 << (i % 64);
+  Neighbours *found = ARENA_NEW_ARRAY(arena, Neighbours, points_to->buffer_count + 1);
+  InterferenceSweep *sweep = interference_sweep_begin(arena, liveness);
+  int32_t buffer;
+  const int32_t *others;
+  int64_t count;
+  while (interference_sweep_next(sweep, &buffer, &others, &count)) {
+    for (int64_t i = 0; i < count; i++) {
+      note_neighbour(arena, points_to, &found[buffer], others[i]);
+      note_neighbour(arena, points_to, &found[others[i]], buffer);
     }
   }
   return found;
@@ -26,39 +56,40 @@ static Interference find_interference(Arena *arena, const BufferLiveness *livene
 
 static void text_order(StringBuilder *out, Arena *arena, const BufferLiveness *liveness) {
   const TuplePointsTo *points_to = liveness->points_to;
-  Interference found = find_interference(arena, liveness);
+  const Neighbours *found = find_neighbours(arena, liveness);
   sb_printf(out, "\n%s order", report_order_name(liveness->order));
   if (liveness->order->stream_count > 0) sb_printf(out, ", %lld streams", (long long)liveness->order->stream_count);
   sb_append_cstring(out, ":\n");
   for (int32_t i = 0; i < points_to->buffer_count; i++) {
-    const uint64_t *row = found.bits + i * found.words;
-    bool any = false;
+    const Neighbours *of = &found[i];
     report_position(out, points_to->buffers[i].definition);
     if (liveness->maybe_live_out[i]) sb_append_cstring(out, ", maybe live out,");
-    for (int64_t word = 0; word < found.words; word++) {
-      for (uint64_t bits = row[word]; bits != 0; bits &= bits - 1) {
-        sb_append_cstring(out, any ? ", " : " interferes with ");
-        report_position(out, points_to->buffers[word * 64 + __builtin_ctzll(bits)].definition);
-        any = true;
-      }
+    sb_append_cstring(out, of->count > 0 ? " interferes with " : " interferes with nothing");
+    if (of->count > of->listed) sb_printf(out, "%lld, the largest: ", (long long)of->count);
+    if (of->listed > 1) qsort(of->largest, (size_t)of->listed, sizeof(int32_t), compare_ids);
+    for (int k = 0; k < of->listed; k++) {
+      if (k > 0) sb_append_cstring(out, ", ");
+      report_position(out, points_to->buffers[of->largest[k]].definition);
     }
-    sb_append_cstring(out, any ? "\n" : " interferes with nothing\n");
+    sb_append_char(out, '\n');
   }
 }
 
-static void json_order(JsonWriter *json, const BufferLiveness *liveness) {
-  const TuplePointsTo *points_to = liveness->points_to;
+static void json_order(JsonWriter *json, Arena *arena, const BufferLiveness *liveness) {
   json_begin_object(json);
   json_field_string(json, "order", sv_from_cstring(report_order_name(liveness->order)));
   json_field_int(json, "streams", liveness->order->stream_count);
   json_key(json, "pairs");
   json_begin_array(json);
-  for (int32_t i = 0; i < points_to->buffer_count; i++) {
-    for (int32_t k = i + 1; k < points_to->buffer_count; k++) {
-      if (!buffer_liveness_may_interfere(liveness, &points_to->buffers[i], &points_to->buffers[k])) continue;
+  InterferenceSweep *sweep = interference_sweep_begin(arena, liveness);
+  int32_t buffer;
+  const int32_t *others;
+  int64_t count;
+  while (interference_sweep_next(sweep, &buffer, &others, &count)) {
+    for (int64_t i = 0; i < count; i++) {
       json_begin_array(json);
-      json_int(json, i + 1);
-      json_int(json, k + 1);
+      json_int(json, (others[i] < buffer ? others[i] : buffer) + 1);
+      json_int(json, (others[i] < buffer ? buffer : others[i]) + 1);
       json_end_array(json);
     }
   }
@@ -90,7 +121,7 @@ static void interference_json(StringBuilder *out, Arena *scratch, const TuplePoi
   json_begin_array(&json);
   for (int i = 0; i < orders->count; i++) {
     BufferLiveness liveness = buffer_liveness_build(scratch, points_to, orders->orders[i]);
-    json_order(&json, &liveness);
+    json_order(&json, scratch, &liveness);
   }
   json_end_array(&json);
   json_end_object(&json);

@@ -34,7 +34,8 @@ MemoryChart report_memory_chart(Arena *arena, const HloModule *module, const Buf
 /* Allocations and values in the layout of XLA's own buffer-assignment.txt. */
 void report_buffer_assignment(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment);
 
-/* The table of the largest buffers live at the peak (size, shape, HLO name, opcode, source line), at most |limit| rows.
+/* The table of the largest buffers live at the peak (size, shape, HLO name, opcode, source line), at most |limit| rows:
+ * those of the workspace, temporaries and scratch, first.
  */
 void report_peak_buffers(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment, int limit);
 

@@ -2,8 +2,10 @@
  * follow from what the orders are. */
 #include "hlo/analysis/buffer_liveness.h"
 
+#include "base/hash_map.h"
 #include "hlo/analysis/analysis_testing.h"
 #include "hlo/analysis/hlo_liveness.h"
+#include "hlo/analysis/interference.h"
 
 static BufferLiveness liveness_of(Fixture *fixture, const char *text, ExecutionOrderKind kind, int64_t streams) {
   const CallGraph *graph;
@@ -290,6 +292,99 @@ static void ranges_of_a_schedule_are_within_what_interferes(void **state) {
   }
 }
 
+/* --- all pairs --- */
+
+/* The sweep finds each pair that interferes, once, and no other. */
+static void expect_sweep_to_find_all(Fixture *fixture, const BufferLiveness *liveness, const char *text) {
+  const TuplePointsTo *points_to = liveness->points_to;
+  int32_t buffer, total = points_to->buffer_count;
+  bool *found = ARENA_NEW_ARRAY(fixture->arena, bool, (int64_t)total *total + 1);
+  InterferenceSweep *sweep = interference_sweep_begin(fixture->arena, liveness);
+  const int32_t *others;
+  int64_t count;
+  while (interference_sweep_next(sweep, &buffer, &others, &count)) {
+    for (int64_t i = 0; i < count; i++) {
+      assert_true(i == 0 || others[i - 1] < others[i]);
+      assert_false(found[buffer * total + others[i]]);
+      found[buffer * total + others[i]] = found[others[i] * total + buffer] = true;
+    }
+  }
+  for (int32_t i = 0; i < total; i++) {
+    for (int32_t k = 0; k < i; k++) {
+      if (found[i * total + k] !=
+          buffer_liveness_may_interfere(liveness, &points_to->buffers[i], &points_to->buffers[k]))
+        fail_msg("%d and %d, order %d, of\n%s", (int)k, (int)i, (int)liveness->order->kind, text);
+    }
+  }
+}
+
+static void expect_sweeps_to_find_all(Fixture *fixture, const char *text) {
+  static const ExecutionOrderKind kinds[] = {EXECUTION_DEPENDENCY, EXECUTION_SEQUENTIAL, EXECUTION_CONCURRENT};
+  for (int i = 0; i < 3; i++) {
+    BufferLiveness liveness = liveness_of(fixture, text, kinds[i], kinds[i] == EXECUTION_CONCURRENT ? 2 : 0);
+    expect_sweep_to_find_all(fixture, &liveness, text);
+  }
+}
+
+static void all_pairs_of_loops_branches_and_asynchronous_code_are_found(void **state) {
+  static const char *const texts[] = {
+      LOOP_AND_BRANCHES, TWO_CHAINS, "HloModule m\n" TWO_ARGUMENTS,
+      /* asynchronous code, which may write until the end that another computation's reader waits for */
+      "HloModule m, is_scheduled=true\n"
+      "w {\n  a = f32[4] parameter(0)\n  b = f32[4] negate(a)\n  ROOT c = f32[4] reverse(b), dimensions={0}\n}\n"
+      "ENTRY e {\n  p = f32[4] parameter(0)\n  x = f32[4] sine(p)\n"
+      "  begin = ((f32[4]), f32[4], s32[]) async-start(x), calls=w\n  y = f32[4] cosine(p)\n  z = f32[4] sine(y)\n"
+      "  end = f32[4] async-done(begin)\n  ROOT s = f32[4] add(end, z)\n}\n",
+      /* what runs after the start may still write when something after it in the sequence, but not the end, is done */
+      "HloModule m, is_scheduled=true\n"
+      "w {\n  a = f32[4] parameter(0)\n  b = f32[4] negate(a)\n  ROOT c = f32[4] reverse(b), dimensions={0}\n}\n"
+      "ENTRY e {\n  p = f32[4] parameter(0)\n  x = f32[4] sine(p)\n"
+      "  begin = ((f32[4]), f32[4], s32[]) async-start(x), calls=w\n  end = f32[4] async-done(begin)\n"
+      "  y = f32[4] cosine(p), control-predecessors={begin}\n  ROOT s = f32[4] add(end, y)\n}\n",
+      /* a root, and one that calls, with instructions after them */
+      "HloModule m, is_scheduled=true\n"
+      "f {\n  a = f32[4] parameter(0)\n  b = f32[4] negate(a)\n  ROOT c = f32[4] sine(b)\n  d = f32[4] sine(c)\n}\n"
+      "ENTRY e {\n  p = f32[4] parameter(0)\n  q = f32[4] negate(p)\n  ROOT r = f32[4] call(q), to_apply=f\n"
+      "  t = f32[4] negate(p)\n  u = f32[4] sine(t)\n}\n",
+      /* parameters in the middle of their computation */
+      "HloModule m, is_scheduled=true\nENTRY e {\n  k = f32[4] constant({1,2,3,4})\n  p = f32[4] parameter(0)\n"
+      "  x = f32[4] negate(p)\n  q = f32[4] parameter(1)\n  y = f32[4] add(x, k)\n  ROOT r = f32[4] add(y, q)\n}\n"};
+  for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) expect_sweeps_to_find_all(*state, texts[i]);
+}
+
+static int draw(uint64_t *random, int below) {
+  return (int)(hash_u64((*random)++ * UINT64_C(0x9e3779b97f4a7c15)) % (uint64_t)below);
+}
+
+static void all_pairs_of_random_graphs_are_found(void **state) {
+  static const char *const forms[] = {"negate(v%d)", "reverse(v%d), dimensions={0}", "add(v%d, v%d)",
+                                      "tuple(v%d, v%d)"};
+  Fixture *fixture = *state;
+  uint64_t random = 1;
+  for (int round = 0; round < 60; round++) {
+    StringBuilder text;
+    sb_init(&text, fixture->arena);
+    sb_append_cstring(&text, "HloModule m, is_scheduled=true\nENTRY e {\n  v0 = f32[4] parameter(0)\n");
+    int tuple = 0; /* an instruction that is a tuple */
+    for (int i = 1; i < 24; i++) {
+      int a = draw(&random, i), b = draw(&random, i), form = draw(&random, 4);
+      if (tuple > 0 && (a == tuple || b == tuple || i == tuple + 1)) {
+        sb_printf(&text, "  v%d = f32[4] get-tuple-element(v%d), index=%d\n", i, tuple, form % 2);
+        continue;
+      }
+      if (form == 3 && tuple == 0)
+        tuple = i;
+      else if (form == 3)
+        form = 2;
+      sb_printf(&text, "  %sv%d = %s ", i == 20 ? "ROOT " : "", i, form == 3 ? "(f32[4], f32[4])" : "f32[4]");
+      sb_printf(&text, forms[form], a, b);
+      sb_append_char(&text, '\n');
+    }
+    sb_append_cstring(&text, "}\n");
+    expect_sweeps_to_find_all(fixture, text.data);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(elementwise_chain_shares_everything, set_up, tear_down),
@@ -310,6 +405,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(one_stream_is_the_schedule, set_up, tear_down),
       cmocka_unit_test_setup_teardown(control_flow_takes_all_streams, set_up, tear_down),
       cmocka_unit_test_setup_teardown(ranges_of_a_schedule_are_within_what_interferes, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(all_pairs_of_loops_branches_and_asynchronous_code_are_found, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(all_pairs_of_random_graphs_are_found, set_up, tear_down),
   };
   return cmocka_run_group_tests_name("buffer_liveness", tests, NULL, NULL);
 }

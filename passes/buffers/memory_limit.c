@@ -1,39 +1,20 @@
 #include "passes/buffers/memory_limit.h"
 
-#include <stdlib.h>
-
-#include "base/array.h"
 #include "base/checked_math.h"
+#include "hlo/analysis/peak_buffers.h"
 
 enum { NOTED_BUFFERS = 10 };
 
-typedef struct LiveBuffer {
-  const HloBuffer *buffer;
-  const HloValue *value; /* what it holds at the peak */
-} LiveBuffer;
-
-static int compare_live(const void *left, const void *right) {
-  const LiveBuffer *a = left, *b = right;
-  if (a->buffer->size != b->buffer->size) return a->buffer->size > b->buffer->size ? -1 : 1;
-  return a->buffer->id < b->buffer->id ? -1 : 1;
-}
-
 static void note_largest(const HloModule *module, const BufferAssignment *assignment, DiagSink *diag) {
   Arena *scratch = arena_create();
-  ARRAY(LiveBuffer) live = {0};
-  for (int32_t i = 0; i < assignment->value_count; i++) {
-    const HloValue *value = &assignment->values[i];
-    if (value->size == 0 || !hlo_value_is_live_at(value, assignment->peak_position)) continue;
-    array_push(&live, scratch, ((LiveBuffer){&assignment->buffers[value->buffer], value}));
-  }
-  if (live.count > 0) qsort(live.data, (size_t)live.count, sizeof(LiveBuffer), compare_live);
-  for (int64_t i = 0; i < live.count && i < NOTED_BUFFERS; i++) {
-    const HloInstruction *instruction = live.data[i].value->definition.instruction;
-    StringView shape = shape_text(scratch, hlo_value_shape(live.data[i].value), false);
-    StringView source = hlo_module_source_line(module, instruction, scratch);
-    diag_note(diag, instruction->loc, "%lld bytes: %.*s '%.*s' (%s)%s%.*s", (long long)live.data[i].value->size,
-              SV_ARG(shape), SV_ARG(instruction->name), hlo_opcode_text(instruction->opcode),
-              source.size > 0 ? " from " : "", SV_ARG(source));
+  PeakBuffers peak = peak_buffers_find(scratch, assignment);
+  for (int64_t i = 0; i < peak.count && i < NOTED_BUFFERS; i++) {
+    const PeakBuffer *buffer = &peak.buffers[i];
+    StringView shape = peak_buffer_shape(scratch, buffer);
+    StringView source = hlo_module_source_line(module, buffer->instruction, scratch);
+    diag_note(diag, buffer->instruction->loc, "%lld bytes: %.*s %s'%.*s' (%s)%s%.*s", (long long)buffer->bytes,
+              SV_ARG(shape), buffer->value ? "" : "of scratch of ", SV_ARG(buffer->instruction->name),
+              hlo_opcode_text(buffer->instruction->opcode), source.size > 0 ? " from " : "", SV_ARG(source));
   }
   arena_destroy(scratch);
 }
