@@ -188,13 +188,16 @@ static void change_scan_lanes(KernelEmitter *emitter, FoldNest *nest, int lanes)
   }
 }
 
-/* What the stage's loads at this point will read |ahead| bytes further on. */
-static void ask_ahead(KernelEmitter *emitter, int stage, int64_t ahead) {
+/* What the stage's loads at this point will read further on. */
+static void ask_ahead(KernelEmitter *emitter, int stage, const VectorWalk *walk) {
   const VecBuilder *vec = emitter->vec;
   LLVMTypeRef byte = LLVMInt8TypeInContext(vec->context);
   for (int32_t v = 0; v < emitter->kernel->value_count; v++) {
     const KernelValue *value = &emitter->kernel->values[v];
     if (value->kind != KERNEL_LOAD || value->stage != stage) continue;
+    int64_t ahead = walk->ahead;
+    if (ahead == 0) ahead = memory_row_distance(emitter->kernel, value, walk->dim, walk->ahead_dim);
+    if (ahead == 0) continue;
     LLVMValueRef first = point_load_pointer(&emitter->point, v);
     int64_t bytes = type_storage_bytes(emitter->kernel->buffers[value->buffer].type) * emitter->point.lanes;
     for (int64_t at = 0; at < bytes; at += LINE_BYTES) {
@@ -221,7 +224,7 @@ static void emit_fold_vector_dim(KernelEmitter *emitter, FoldNest *nest, int dim
       LLVMValueRef distance = emit_index_constant(emitter, part[i].begin - part->begin);
       emitter->point.dims[dim] = LLVMBuildAdd(emitter->vec->builder, loop.index, distance, "");
       advance_folds(emitter, nest, p + i);
-      if (walk->ahead > 0 && p == 0) ask_ahead(emitter, nest->stage, walk->ahead);
+      if ((walk->ahead > 0 || walk->ahead_dim >= 0) && p == 0) ask_ahead(emitter, nest->stage, walk);
       point_forget(&emitter->point, height);
     }
     point_loop_end(&emitter->point, &loop);

@@ -26,6 +26,7 @@ typedef struct VectorWalk {
   bool is_cut;      /* where conditions on the index begin or end to hold: within a part they are known */
   int stream_count; /* the first so many parts, of one length, are walked together: memory is read in as many places */
   int64_t ahead;    /* bytes: memory so much further on than what is read is asked for; 0: none is */
+  int ahead_dim;    /* what is read at the next index of this outer dim is asked for; -1: nothing is */
   VectorPart parts[MAX_PARTS];
 } VectorWalk;
 

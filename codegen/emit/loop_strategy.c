@@ -289,7 +289,7 @@ static int unroll_factor(const Kernel *kernel, const VecTarget *target, int dim)
 #define STREAM_REGISTERS 2
 
 static VectorWalk walk_along(const Kernel *kernel, const VecTarget *target, int dim, int native) {
-  VectorWalk walk = {.dim = dim, .stream_count = memory_stream_count(kernel, dim)};
+  VectorWalk walk = {.dim = dim, .stream_count = memory_stream_count(kernel, dim), .ahead_dim = -1};
   if (walk.stream_count == 1) walk.ahead = memory_ahead(kernel, dim);
   int64_t extent = kernel->dims[dim].extent;
   int lanes = native * unroll_factor(kernel, target, dim);
@@ -323,6 +323,31 @@ static int best_inner_dim(const Kernel *kernel, int stage, int native, double *o
     best = d;
   }
   return best;
+}
+
+static bool has_functions_along(const Kernel *kernel, int stage, int dim) {
+  for (int v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    bool is_function = value->kind == KERNEL_APPLY && hlo_opcode_is_function(value->opcode);
+    if (is_function && value->stage == stage && value_varies(kernel, v, dim)) return true;
+  }
+  return false;
+}
+
+/* While a stage computes functions memory has nothing to do: it asks for the next rows, which other stages read first.
+ */
+static void choose_next_row(const Kernel *kernel, LoopStrategy *strategy) {
+  int row = -1;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].stage == KERNEL_OUTER) row = d;
+  }
+  for (int s = 1; s < kernel->stage_count && row >= 0; s++) {
+    VectorWalk *walk = &strategy->stage_walks[s];
+    if (walk->dim < 0 || !has_functions_along(kernel, s, walk->dim)) continue;
+    if (!memory_asks_next_row(kernel, s, walk->dim, row)) continue;
+    walk->ahead_dim = row;
+    return;
+  }
 }
 
 /* Chooses an inner walk for every stage that has inner dims; the cost of them all together. */
@@ -401,6 +426,7 @@ void loop_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *
     for (int s = 0; s < kernel->stage_count; s++) strategy->stage_walks[s] = (VectorWalk){.dim = -1};
     strategy->sweep = memory_sweep_choose(kernel, &strategy->outer_walk);
   }
+  if (strategy->outer_walk.dim < 0) choose_next_row(kernel, strategy);
   order_loops(kernel, strategy);
   strategy->runs = runs_choose(kernel, strategy, native, arena);
 }

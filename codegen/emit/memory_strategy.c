@@ -71,6 +71,31 @@ int64_t memory_ahead(const Kernel *kernel, int dim) {
   return AHEAD_BYTES;
 }
 
+#define NEXT_ROW_BYTES (INT64_C(256) << 10) /* at most: the second-level cache holds this row too */
+#define ALL_ROWS_BYTES (INT64_C(2) << 20)   /* at least: else it holds them all */
+
+int64_t memory_row_distance(const Kernel *kernel, const KernelValue *value, int dim, int row) {
+  const KernelBuffer *buffer = &kernel->buffers[value->buffer];
+  int64_t along, between;
+  bool is_row = kernel_plain_stride(kernel, value->address, dim, &along) && along == 1;
+  if (!is_row || buffer->role == KERNEL_SCRATCH) return 0;
+  return kernel_plain_stride(kernel, value->address, row, &between) ? between * type_storage_bytes(buffer->type) : 0;
+}
+
+bool memory_asks_next_row(const Kernel *kernel, int stage, int dim, int row) {
+  int64_t row_bytes = 0, all_bytes = 0;
+  for (int v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    if (value->kind != KERNEL_LOAD || value->stage != stage) continue;
+    if (memory_row_distance(kernel, value, dim, row) == 0) continue;
+    const KernelBuffer *buffer = &kernel->buffers[value->buffer];
+    int64_t bytes = type_storage_bytes(buffer->type);
+    row_bytes += kernel->dims[dim].extent * bytes;
+    all_bytes = max_i64(all_bytes, buffer->element_count * bytes);
+  }
+  return row_bytes <= NEXT_ROW_BYTES && all_bytes >= ALL_ROWS_BYTES;
+}
+
 /* --- ranges --- */
 
 #define CUT_POINTS 4096 /* of the Kernel, at least: each range has code of its own */
