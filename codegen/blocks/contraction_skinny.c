@@ -7,9 +7,14 @@
  * halves of a byte) are written out. */
 #include "codegen/blocks/contraction_internal.h"
 
-#define MOST_ROWS 4
+/* Rows of which a step loads more than it adds products up are faster packed. */
+enum { MOST_ROWS = 10, MOST_ROWS_FEW_REGISTERS = 5 };
 #define MOST_COLUMNS 8
-#define MOST_SUMS (MOST_ROWS * MOST_COLUMNS)
+#define MOST_SUMS 24
+/* Bytes ahead in each column where weights come from memory: the hardware follows no stream from page to page. */
+#define AHEAD_BYTES 2048
+/* Read of a column in a step, at least: of less, the loads of one line would all ask. */
+#define AHEAD_FROM_BYTES 32
 /* Registers' worth of depth at least: shorter sums cost more to combine than to make. */
 #define LEAST_STEPS 4
 /* Operations of the rows, repeated for each tile, and of the columns, each done once. */
@@ -22,8 +27,12 @@
 
 /* --- the blocking --- */
 
+static bool has_many_registers(const VecTarget *target) {
+  return target->register_count >= 32;
+}
+
 static int columns_of_tile(const VecTarget *target, int rows) {
-  int sums = target->register_count >= 32 ? 24 : 10, columns = sums / rows;
+  int sums = has_many_registers(target) ? MOST_SUMS : 10, columns = sums / rows;
   return columns < MOST_COLUMNS ? columns : MOST_COLUMNS;
 }
 
@@ -79,12 +88,14 @@ static bool choose_along(const Kernel *kernel, const VecTarget *target, Contract
 }
 
 bool contraction_choose_skinny(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking) {
-  if (!type_is_float(blocking->type) || blocking->rows.size > MOST_ROWS || blocking->columns.size < MOST_COLUMNS)
+  int64_t most_rows = has_many_registers(target) ? MOST_ROWS : MOST_ROWS_FEW_REGISTERS;
+  if (!type_is_float(blocking->type) || blocking->rows.size > most_rows || blocking->columns.size < MOST_COLUMNS)
     return false;
   blocking->lanes = target->vector_bits / (type_storage_bytes(blocking->type) * 8);
   if (blocking->depth.size < LEAST_STEPS * blocking->lanes) return false;
   if (!choose_along(kernel, target, blocking)) return false;
   blocking->is_skinny = true;
+  blocking->rhs_ahead = target->streams_factors;
   blocking->tile_rows = (int)blocking->rows.size;
   blocking->tile_count = 1;
   blocking->panel_width = columns_of_tile(target, blocking->tile_rows);
@@ -165,6 +176,20 @@ static void recall_column(const SkinnyTile *tile, int column) {
   }
 }
 
+/* What the loads of the column at this point will read soon. */
+static void ask_for_column(ContractionEmitter *emitter) {
+  const VecBuilder *vec = emitter->vec;
+  const Kernel *kernel = emitter->kernel;
+  LLVMValueRef distance = block_int(vec, AHEAD_BYTES);
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    if (!emitter->blocking->rhs_set.has[v] || value->kind != KERNEL_LOAD) continue;
+    if (!point_is_vector(&emitter->point, v)) continue;
+    if (emitter->point.lanes * type_storage_bytes(value->type) < AHEAD_FROM_BYTES) continue;
+    vec_prefetch(vec, block_element(vec, TYPE_S8, point_load_pointer(&emitter->point, v), distance));
+  }
+}
+
 /* sums += rows × columns at as many indices of the run as there are lanes, from |first| on. */
 static void add_products(SkinnyTile *tile, LLVMValueRef first, LLVMValueRef mask) {
   ContractionEmitter *emitter = tile->emitter;
@@ -189,6 +214,7 @@ static void add_products(SkinnyTile *tile, LLVMValueRef first, LLVMValueRef mask
     recall_column(tile, c);
     if (inside > 1) contraction_hoist(point, &blocking->rhs_set, depth_bits(blocking, blocking->along + 1));
     int64_t shared = point->known.count;
+    if (blocking->rhs_ahead && inside == 1) ask_for_column(emitter);
     for (int i = 0; i < inside; i++) {
       set_inside(emitter, i);
       LLVMValueRef rhs = point_value_lanes(point, blocking->rhs);

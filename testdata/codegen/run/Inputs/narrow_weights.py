@@ -1,4 +1,4 @@
-"""Products with weights of 8 and 4 bits that become floats on the way, as language models are stored, against the same in whole numbers.
+"""Products with weights of 8 and 4 bits that become floats on the way, as language models are stored, and of few rows with floats, against the same in whole numbers.
 
 Scales are powers of two and all sums fit the digits of a float, so every result is exact whatever the order."""
 
@@ -81,8 +81,17 @@ def across(kind, narrow, rows, columns, depth):
     module.result(dot(kind, rows, columns, depth, x, name, 0), "f32", [rows, columns], product(x, turned, rows, columns, depth))
 
 
+def along(rows, columns, depth):
+    """Weights that are floats already."""
+    x, w = whole(rows * depth, -4, 4), whole(columns * depth, -16, 16)
+    name = module.parameter("f32", [columns, depth], [float(value) for value in w])
+    module.result(dot("f32", rows, columns, depth, x, name, 1), "f32", [rows, columns], product(x, w, rows, columns, depth))
+
+
+for rows in (1, 4, 5, 6, 8, 10, 11):
+    along(rows, 21, 83)
 for kind in ("f32", "bf16"):
-    for rows in (1, 3):
+    for rows in (1, 3, 8):
         grouped(kind, rows, 19, 3, 64)
         halves(kind, rows, 13, 2, 64, True)
         halves(kind, rows, 13, 3, 32, False)
