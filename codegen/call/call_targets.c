@@ -155,9 +155,13 @@ Status call_declare(LLVMModuleRef llvm_module, const HloModule *module, const Ca
   return STATUS_OK;
 }
 
+/* What is hidden already would be another function than the one that is linked to. */
 static void declare_support(LLVMModuleRef llvm_module, const char *begin, const char *end) {
-  if (LLVMGetNamedFunction(llvm_module, "xlac.call.fail") == NULL)
+  LLVMValueRef fail = LLVMGetNamedFunction(llvm_module, "xlac.call.fail");
+  if (fail == NULL)
     ir_support_link(llvm_module, xlac_call_failure, xlac_call_end_failure);
+  else
+    LLVMSetLinkage(fail, LLVMExternalLinkage);
   ir_support_link(llvm_module, begin, end);
   hide_support(llvm_module);
 }

@@ -5,11 +5,13 @@
  * call to the end, and nothing writes there.  Code makes a function of the call, which runs leave out.
  *
  * A value is prepared where it takes no more bytes than the fixed values that it is made of: a broadcast, or weights of
- * 8 bits as floats, would be more to keep and to read, and stay.  So do views and cuts, which are free, and scalars. */
+ * 8 bits as floats, would be more to keep and to read, and stay.  So do views and cuts, which are free, arithmetic of
+ * scalars, and what is only moved, unless for products and convolutions. */
 #include "base/checked_math.h"
 #include "hlo/analysis/in_place.h"
 #include "passes/control/fixed_parameters.h"
 #include "passes/control/tuple_edit.h"
+#include "passes/control/weight_panels.h"
 
 typedef struct Preparer {
   HloPassContext *context;
@@ -66,9 +68,16 @@ static bool is_free(const HloInstruction *instruction) {
          hlo_is_view(instruction) || hlo_opcode_info(instruction->opcode)->cost == OP_COST_FREE;
 }
 
+/* Arithmetic of scalars stands between the kernels, and costs nothing. */
+static bool is_scalar_arithmetic(const HloInstruction *value) {
+  bool is_scalar = shape_is_scalar(value->shape);
+  for (int k = 0; k < value->operand_count; k++) is_scalar &= shape_is_scalar(value->operands[k]->shape);
+  return is_scalar;
+}
+
 static bool is_worthwhile(const Preparer *preparer, const HloInstruction *value) {
   int64_t bytes = shape_byte_size(value->shape);
-  return preparer->is_of_parameter[value->id] && !is_free(value) && !shape_is_scalar(value->shape) && bytes > 0 &&
+  return preparer->is_of_parameter[value->id] && !is_free(value) && !is_scalar_arithmetic(value) && bytes > 0 &&
          !preparer->is_result[value->id] && bytes <= preparer->source_bytes[value->id];
 }
 
@@ -83,17 +92,43 @@ static void find_results(Preparer *preparer) {
   }
 }
 
+/* What is only moved; code that computes with single elements reads it as well where it is. */
+static bool is_move(const HloInstruction *instruction) {
+  OpCost cost = hlo_opcode_info(instruction->opcode)->cost;
+  return cost == OP_COST_MOVE || cost == OP_COST_PIECES || cost == OP_COST_STRIDES;
+}
+
+/* By id, of users, which come later: what runs read, and what is prepared of it. */
+typedef struct Choice {
+  bool *is_read, *is_kept;
+  bool *is_factor; /* only products and convolutions of runs read it */
+} Choice;
+
+static bool is_factor(const Preparer *preparer, const Choice *choice, const HloInstruction *value) {
+  for (int i = 0; i < value->user_count; i++) {
+    const HloInstruction *user = value->users[i];
+    bool is_unread = preparer->is_fixed[user->id] && (choice->is_kept[user->id] || !choice->is_read[user->id]);
+    if (is_unread || hlo_opcode_has(user->opcode, OP_CONTRACTION)) continue;
+    if (!hlo_is_view(user) || !choice->is_factor[user->id]) return false;
+  }
+  return true;
+}
+
 /* From what runs read back to what is worth keeping. */
 static void choose(Preparer *preparer) {
-  bool *is_read = ARENA_NEW_ARRAY(preparer->scratch, bool, preparer->module->next_instruction_id);
-  is_read[preparer->entry->root->id] = true;
+  int32_t limit = preparer->module->next_instruction_id;
+  Choice choice = {ARENA_NEW_ARRAY(preparer->scratch, bool, limit), ARENA_NEW_ARRAY(preparer->scratch, bool, limit),
+                   ARENA_NEW_ARRAY(preparer->scratch, bool, limit)};
+  choice.is_read[preparer->entry->root->id] = true;
   for (int64_t i = preparer->count - 1; i >= 0; i--) {
     HloInstruction *value = preparer->order[i];
-    bool is_fixed = preparer->is_fixed[value->id];
-    bool is_kept = is_fixed && is_read[value->id] && is_worthwhile(preparer, value);
-    if (is_kept) array_push(&preparer->prepared, preparer->scratch, value);
-    if (is_kept || (is_fixed && !is_read[value->id])) continue;
-    for (int k = 0; k < value->operand_count; k++) is_read[value->operands[k]->id] = true;
+    int32_t id = value->id;
+    if (preparer->is_fixed[id] && !choice.is_read[id]) continue;
+    choice.is_factor[id] = is_factor(preparer, &choice, value);
+    choice.is_kept[id] =
+        preparer->is_fixed[id] && is_worthwhile(preparer, value) && (choice.is_factor[id] || !is_move(value));
+    if (choice.is_kept[id]) array_push(&preparer->prepared, preparer->scratch, value);
+    for (int k = 0; k < value->operand_count && !choice.is_kept[id]; k++) choice.is_read[value->operands[k]->id] = true;
   }
   /* in the order of the entry */
   for (int64_t i = 0, j = preparer->prepared.count - 1; i < j; i++, j--) {
@@ -203,21 +238,55 @@ static Status check_target(const HloPassContext *context, const HloModule *modul
   return diag_error(context->diag, STATUS_UNSUPPORTED, module->loc, "prepare", "'--prepare' works %s", why);
 }
 
-static Status run_prepare(HloPassContext *context, HloModule *module, bool *out_changed) {
-  RETURN_IF_ERROR(check_target(context, module));
-  if (module->preparation != NULL) return STATUS_OK;
+/* What of the entry is fixed, as it is by now. */
+static Status look(Preparer *preparer) {
+  HloPassContext *context = preparer->context;
+  HloModule *module = preparer->module;
   int32_t limit = module->next_instruction_id;
-  Preparer preparer = {.context = context, .module = module, .entry = module->entry, .scratch = context->scratch};
   const bool *is_given;
   RETURN_IF_ERROR(fixed_parameters(context->scratch, module, context->options->fixed, context->options->fixed_count,
                                    context->diag, &is_given));
-  preparer.is_fixed = ARENA_COPY_ARRAY(context->scratch, bool, is_given, limit);
-  preparer.is_of_parameter = ARENA_NEW_ARRAY(context->scratch, bool, limit);
-  preparer.source_bytes = ARENA_NEW_ARRAY(context->scratch, int64_t, limit);
-  preparer.is_result = ARENA_NEW_ARRAY(context->scratch, bool, limit);
+  preparer->is_fixed = ARENA_COPY_ARRAY(context->scratch, bool, is_given, limit);
+  preparer->is_of_parameter = ARENA_NEW_ARRAY(context->scratch, bool, limit);
+  preparer->source_bytes = ARENA_NEW_ARRAY(context->scratch, int64_t, limit);
+  preparer->is_result = ARENA_NEW_ARRAY(context->scratch, bool, limit);
+  preparer->order = hlo_computation_post_order(module->entry, context->scratch, &preparer->count);
+  for (int64_t i = 0; i < preparer->count; i++) look_at(preparer, preparer->order[i]);
+  return STATUS_OK;
+}
+
+/* Products of a run whose right factor is fixed read it in panels; products of one factor and form share them. */
+static bool turn_weights(Preparer *preparer) {
+  IntMap turned;
+  int_map_init(&turned, preparer->scratch);
+  for (int64_t i = 0; i < preparer->count; i++) {
+    HloInstruction *dot = preparer->order[i];
+    if (preparer->is_fixed[dot->id] || !weight_panels_are_wanted(dot)) continue;
+    const HloInstruction *weights = dot->operands[1];
+    if (!preparer->is_fixed[weights->id] || !preparer->is_of_parameter[weights->id]) continue;
+    bool is_along_depth = hlo_instruction_ints(dot, HLO_ATTR_RHS_CONTRACTING_DIMS).data[0] == 1;
+    uint64_t key = 2 * (uint64_t)weights->id + is_along_depth;
+    int64_t known = 0;
+    HloInstruction *panels =
+        int_map_find(&turned, key, &known) ? (HloInstruction *)(intptr_t)known : weight_panels_of(dot);
+    int_map_set(&turned, key, (int64_t)(intptr_t)panels);
+    weight_panels_use(dot, panels);
+    hlo_pass_count_rewrite(preparer->context, "weight-panels", panels);
+  }
+  return turned.count > 0;
+}
+
+static Status run_prepare(HloPassContext *context, HloModule *module, bool *out_changed) {
+  RETURN_IF_ERROR(check_target(context, module));
+  if (module->preparation != NULL) return STATUS_OK;
+  Preparer preparer = {.context = context, .module = module, .entry = module->entry, .scratch = context->scratch};
   int_map_init(&preparer.copies, context->scratch);
-  preparer.order = hlo_computation_post_order(module->entry, context->scratch, &preparer.count);
-  for (int64_t i = 0; i < preparer.count; i++) look_at(&preparer, preparer.order[i]);
+  RETURN_IF_ERROR(look(&preparer));
+  if (context->options->opt_level > 0 && turn_weights(&preparer)) {
+    hlo_module_remove_dead(module);
+    *out_changed = true;
+    RETURN_IF_ERROR(look(&preparer));
+  }
   find_results(&preparer);
   choose(&preparer);
   if (preparer.prepared.count == 0) return STATUS_OK;

@@ -144,6 +144,9 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
   hlo_pass_pipeline_add(pipeline, &hlo_tuple_simplifier_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_dce_pass);
 
+  if (optimise && !machine_has_buffer(options->machine))
+    hlo_pass_pipeline_add_optional(pipeline, &hlo_weight_panels_pass);
+
   /* What is left is what runs; what fixed parameters alone decide is computed before. */
   if (options->fixed_count > 0) hlo_pass_pipeline_add(pipeline, &hlo_prepare_pass);
 
