@@ -366,9 +366,21 @@ static FusionDecision decide_costly(const HloInstruction *producer, const Fusion
   return YES("its only consumer");
 }
 
+/* What |producer| alone needs is costly and no smaller: were |producer| computed several times an element, that would
+ * be stored. */
+static bool stands_for_operand(const HloInstruction *producer) {
+  for (int i = 0; i < producer->operand_count; i++) {
+    const HloInstruction *operand = producer->operands[i];
+    if (operand->shape->rank == 0 || operand->user_count > 1 || fusion_cost(operand) != FUSION_COST_HIGH) continue;
+    if (shape_byte_size(operand->shape) >= shape_byte_size(producer->shape)) return true;
+  }
+  return false;
+}
+
 static FusionDecision decide_cheap(const HloInstruction *producer, const FusionUse *use, bool *out_repeats) {
   if (use->stored) return NO("stored for another user");
   bool is_expanded = use->expanded && !use->is_column;
+  if (is_expanded && stands_for_operand(producer)) return NO("its operand would be stored in its place");
   *out_repeats = use->group_count > 1 || use->map_count > 1 || is_expanded || use->repeated;
   if (!*out_repeats) return YES("its only consumer");
   /* Below what one Kernel reads at two places there are no more places than two: repeating does not multiply there. */
