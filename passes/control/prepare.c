@@ -20,6 +20,7 @@ typedef struct Preparer {
   Arena *scratch;
   HloInstruction **order; /* of the entry, operands first */
   int64_t count;
+  int32_t limit;         /* ids below it were there */
   bool *is_fixed;        /* by id, like the next: it is made of fixed parameters and constants alone */
   bool *is_of_parameter; /* and of one parameter at least */
   int64_t *source_bytes; /* of the parameters and constants that it is made of */
@@ -242,7 +243,7 @@ static Status check_target(const HloPassContext *context, const HloModule *modul
 static Status look(Preparer *preparer) {
   HloPassContext *context = preparer->context;
   HloModule *module = preparer->module;
-  int32_t limit = module->next_instruction_id;
+  int32_t limit = preparer->limit = module->next_instruction_id;
   const bool *is_given;
   RETURN_IF_ERROR(fixed_parameters(context->scratch, module, context->options->fixed, context->options->fixed_count,
                                    context->diag, &is_given));
@@ -263,6 +264,7 @@ static bool turn_weights(Preparer *preparer) {
     HloInstruction *dot = preparer->order[i];
     if (preparer->is_fixed[dot->id] || !weight_panels_are_wanted(dot)) continue;
     const HloInstruction *weights = dot->operands[1];
+    if (weights->id >= preparer->limit) continue; /* a product that was turned itself */
     if (!preparer->is_fixed[weights->id] || !preparer->is_of_parameter[weights->id]) continue;
     bool is_along_depth = hlo_instruction_ints(dot, HLO_ATTR_RHS_CONTRACTING_DIMS).data[0] == 1;
     uint64_t key = 2 * (uint64_t)weights->id + is_along_depth;

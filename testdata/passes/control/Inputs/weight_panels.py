@@ -7,7 +7,7 @@ def constant(name, rows, columns, first):
 
 
 print("HloModule panels\n\nENTRY main {")
-for number, (name, shape) in enumerate([("x", "20,64"), ("y", "4,64"), ("w", "64,128"), ("v", "128,64")]):
+for number, (name, shape) in enumerate([("x", "20,64"), ("y", "4,64"), ("w", "64,128"), ("v", "128,64"), ("z", "64,64")]):
     print(f"  {name} = f32[{shape}] parameter({number})")
 for number, (name, rows, columns) in enumerate(
     [("rows", 64, 128), ("columns", 128, 64), ("alone", 64, 128), ("shown", 64, 128), ("uneven", 64, 100)]
@@ -23,10 +23,12 @@ for name, left, rows, right, columns, depth in [
     ("second", "x", 20, "v", 128, 1),
     ("third", "x", 20, "w", 128, 0),
     ("last", "y", 4, "w", 128, 0),
+    ("inner", "z", 64, "w", 128, 0),
+    ("outer", "x", 20, "inner", 128, 0),
 ]:
     print(f"  {name} = f32[{rows},{columns}] dot({left}, {right}), lhs_contracting_dims={{1}}, rhs_contracting_dims={{{depth}}}")
 print("  sum = f32[20,128] add(first, third)")
 print(
-    "  ROOT all = (f32[20,128], f32[20,128], f32[4,128], f32[20,128], f32[20,100], f32[20,128], f32[20,128], f32[4,128], f32[64,128])"
-    " tuple(many, turned, few, seen, odd, sum, second, last, shown)\n}"
+    "  ROOT all = (f32[20,128], f32[20,128], f32[4,128], f32[20,128], f32[20,100], f32[20,128], f32[20,128], f32[4,128], f32[64,128], f32[20,128])"
+    " tuple(many, turned, few, seen, odd, sum, second, last, shown, outer)\n}"
 )
