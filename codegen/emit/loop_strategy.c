@@ -1,7 +1,15 @@
 /* Which dimension is walked in lanes, in how many, and in which order the loops stand. */
+#include <stdlib.h>
+
 #include "base/checked_math.h"
 #include "codegen/emit/emit_internal.h"
 #include "codegen/emit/kernel_cost.h"
+
+/* Of what is neither contiguous nor uniform, in vector operations: within lines that are near, and of lines that come
+ * from the second-level cache or beyond for each lane. */
+#define LANE_COST 1.2
+#define FAR_LANE_COST 6.0
+#define FIRST_CACHE_BYTES (32 << 10)
 
 static int register_bits(PrimitiveType type) {
   if (type == TYPE_PRED) return 8;
@@ -24,9 +32,25 @@ static bool value_varies(const Kernel *kernel, int32_t value, int dim) {
   return kernel->values[value].dims >> dim & 1;
 }
 
-/* Cost of one access when |dim| is walked in |lanes| lanes: 1 contiguous, less when uniform, one per lane otherwise. */
-static double access_cost(const Kernel *kernel, IndexExpr address, int dim, int lanes) {
-  double scattered = 1.2 * lanes;
+/* Whether a walk along |dim| reads or writes a little of each of more cache lines than the first-level cache holds, and
+ * comes back for the rest of them on later rounds of the loops around it. */
+static bool leaves_lines(const Kernel *kernel, int buffer, IndexExpr address, int dim) {
+  int64_t bytes = type_storage_bytes(kernel->buffers[buffer].type), stride;
+  int walked = kernel->dims[dim].stage;
+  if (!kernel_plain_stride(kernel, address, dim, &stride) || llabs(stride) < LINE_BYTES / bytes) return false;
+  if (kernel->dims[dim].extent <= FIRST_CACHE_BYTES / LINE_BYTES) return false;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    bool is_around = d != dim && (kernel->dims[d].stage == KERNEL_OUTER || kernel->dims[d].stage == walked);
+    if (!is_around || kernel->dims[d].extent == 1 || !kernel_plain_stride(kernel, address, d, &stride)) continue;
+    if (stride != 0 && llabs(stride) < LINE_BYTES / bytes) return true;
+  }
+  return false;
+}
+
+/* Cost of one access when |dim| is walked in |lanes| lanes: 1 contiguous, less when uniform, one per lane otherwise,
+ * more of lines that have left the first-level cache since they were visited. */
+static double access_cost(const Kernel *kernel, int buffer, IndexExpr address, int dim, int lanes) {
+  double scattered = (lanes > 1 && leaves_lines(kernel, buffer, address, dim) ? FAR_LANE_COST : LANE_COST) * lanes;
   int64_t stride;
   if (index_depends_nonlinearly(&kernel->space, address, dim)) return scattered + 4;
   if (!kernel_plain_stride(kernel, address, dim, &stride)) return scattered;
@@ -38,7 +62,7 @@ static double access_cost(const Kernel *kernel, IndexExpr address, int dim, int 
 static double store_cost(const Kernel *kernel, const KernelStore *store, int dim, int lanes) {
   int64_t stride;
   bool is_reversed = kernel_plain_stride(kernel, store->address, dim, &stride) && stride == -1 && store->predicate < 0;
-  return is_reversed && lanes > 1 ? 2 : access_cost(kernel, store->address, dim, lanes);
+  return is_reversed && lanes > 1 ? 2 : access_cost(kernel, store->buffer, store->address, dim, lanes);
 }
 
 /* Loads of small strides are loads of all that lies between, and shuffles. */
@@ -46,7 +70,7 @@ static double load_cost(const Kernel *kernel, const KernelValue *value, int dim,
   int64_t stride;
   bool is_plain = kernel_plain_stride(kernel, value->address, dim, &stride);
   if (!is_plain || value->predicate >= 0 || lanes == 1 || stride == 1 || !vec_stride_is_small(stride)) {
-    return access_cost(kernel, value->address, dim, lanes);
+    return access_cost(kernel, value->buffer, value->address, dim, lanes);
   }
   return stride < 0 ? 2 : 2.0 * (double)stride - 1;
 }
@@ -66,7 +90,8 @@ static bool has_scattered_access(const Kernel *kernel, int dim) {
   }
   for (int s = 0; s < kernel->stage_count; s++) {
     for (int i = 0; is_walked(kernel, s, dim) && i < kernel->stages[s].store_count; i++) {
-      if (access_cost(kernel, kernel->stages[s].stores[i].address, dim, 16) > 1) return true;
+      const KernelStore *store = &kernel->stages[s].stores[i];
+      if (access_cost(kernel, store->buffer, store->address, dim, 16) > 1) return true;
     }
   }
   return false;
