@@ -260,10 +260,10 @@ static double tile_cost(int rows, int vectors, double multiplication) {
   return (cost > 4 ? cost : 4) + 0.5 + vectors * 0.1;
 }
 
-/* Which tiles are thought of: of at most |most_sums| registers; |whole|: the rows are whole tiles. */
+/* Which tiles are thought of: of at most |most_sums| registers; |whole|: so many rows are whole tiles, 0: any. */
 typedef struct TileLimit {
   int most_sums;
-  bool whole;
+  int64_t whole;
   double multiplication; /* of tile_cost: the fastest has the tiles that ask for the fewest loads */
 } TileLimit;
 
@@ -281,18 +281,28 @@ typedef struct TileRows {
  * |may_rest|; or tiles that leave as few rows as there can be. */
 static TileRows rows_of_tiles(int64_t all_rows, TileLimit limit, int vectors, bool may_rest) {
   int64_t most = limit.most_sums / vectors, rows = most;
-  if (limit.whole)
-    while (all_rows % rows != 0) rows--;
+  if (limit.whole > 0)
+    while (limit.whole % rows != 0) rows--;
   else
     rows = ceil_div(all_rows, ceil_div(all_rows, most));
   TileRows even = {(int)rows, 0,
                    (double)ceil_div(all_rows, rows) * tile_cost((int)rows, vectors, limit.multiplication)};
   int rest = (int)(all_rows % most);
-  if (!may_rest || limit.whole || all_rows < most || rest == 0) return even;
+  if (!may_rest || limit.whole > 0 || all_rows < most || rest == 0) return even;
   double whole = (double)(all_rows / most) * tile_cost((int)most, vectors, limit.multiplication);
   double cost = (whole + tile_cost(rest, vectors, limit.multiplication)) / LAST_TILE_TIME;
   TileRows uneven = {(int)most, rest, cost};
   return uneven.cost < even.cost ? uneven : even;
+}
+
+/* Elements from row to row of a lhs that may be read where it is; 0 for others.  Patches are by whole tiles alone. */
+static int64_t row_step(const Kernel *kernel, const ContractionBlocking *blocking, TileLimit limit) {
+  const KernelValue *lhs = &kernel->values[blocking->lhs];
+  int64_t stride;
+  if (limit.whole == 0 || lhs->kind != KERNEL_LOAD || blocking->rows.count == 0)
+    return contraction_lhs_stride(kernel, blocking);
+  int row = blocking->rows.dims[blocking->rows.count - 1];
+  return kernel_plain_stride(kernel, lhs->address, row, &stride) ? max_i64(stride, 0) : 0;
 }
 
 static void choose_tile(const Kernel *kernel, const VecTarget *target, TileLimit limit, ContractionBlocking *blocking) {
@@ -302,7 +312,7 @@ static void choose_tile(const Kernel *kernel, const VecTarget *target, TileLimit
   while (lanes > least && lanes / 2 >= blocking->column_run) lanes /= 2;
   blocking->lanes = lanes;
   int64_t runs = blocking->columns.size / blocking->column_run;
-  int64_t lhs_stride = contraction_lhs_stride(kernel, blocking) * type_storage_bytes(blocking->type);
+  int64_t lhs_stride = row_step(kernel, blocking, limit) * type_storage_bytes(blocking->type);
   double best = 0;
   for (int vectors = 1; vectors <= largest_panel_vectors(target); vectors++) {
     bool may_rest = contraction_has_assembly(target, blocking, limit.most_sums / vectors, vectors);
@@ -567,19 +577,26 @@ static bool is_better(const ContractionBlocking *chosen, const ContractionBlocki
   return contraction_weighed_cost(other, limit) * worth < contraction_weighed_cost(chosen, limit);
 }
 
+/* Rows that the lhs walks as one: all, or those in one row of an image. */
+static int64_t rows_together(const Kernel *kernel, const ContractionBlocking *blocking) {
+  return suffix_size(kernel, &blocking->rows, contraction_merged_suffix(kernel, &blocking->lhs_set, &blocking->rows));
+}
+
 /* Of few tiles and with scratch: there is little to try, and much of the time may be what is packed. */
 static bool is_small(const ContractionBlocking *blocking) {
   return blocking->scratch_bytes > 0 && blocking->tile_count <= FEW_TILES && blocking->panel_count <= FEW_TILES;
 }
 
 /* Where few bytes will not do, or take time, a tile half as large may, or one that leaves no rows: what reaches beyond
- * the result has its sums in the scratch. */
+ * the result has its sums in the scratch, and patches are read where they are, or packed as strips, by tiles that lie
+ * in one row of an image. */
 static bool choose_tile_and_blocks(const Kernel *kernel, const VecTarget *target, ContractionScratch limit,
                                    ContractionBlocking *blocking) {
   ContractionBlocking without = *blocking;
   int sums = tile_limit(target);
-  const TileLimit smaller[] = {{sums / 2, false, FASTEST_MULTIPLICATION}, {sums, true, multiplication_of(target)}};
-  bool found = choose_blocks(kernel, target, (TileLimit){sums, false, FASTEST_MULTIPLICATION}, limit, blocking);
+  const TileLimit smaller[] = {{sums / 2, 0, FASTEST_MULTIPLICATION},
+                               {sums, rows_together(kernel, blocking), multiplication_of(target)}};
+  bool found = choose_blocks(kernel, target, (TileLimit){sums, 0, FASTEST_MULTIPLICATION}, limit, blocking);
   int64_t few = contraction_few_bytes(limit);
   bool is_fast = found && blocking->scratch_bytes <= few && blocking->cost <= blocking->least_cost * OTHER_TILE_TIME;
   if ((is_fast && !is_small(blocking)) || (found && contraction_streams_rhs(blocking))) return true;
