@@ -8,7 +8,7 @@
 /* Kernels after one among which the next that reads its array is looked for; one of so many parts of the Buffer is
  * left for tiles; what it saves is at least one of so many parts of all Kernels' cycles; points of a Kernel that is
  * cut. */
-enum { MOST_AHEAD = 4, TILES_SHARE = 6, LEAST_SHARE = 1000, LEAST_POINTS = 4 };
+enum { MOST_AHEAD = 8, TILES_SHARE = 6, LEAST_SHARE = 1000, LEAST_POINTS = 4 };
 
 /* A part of an array that goes from one Kernel to a later one. */
 typedef struct StripLink {
