@@ -68,6 +68,7 @@ typedef struct KernelEmitter {
   LLVMValueRef scratch;     /* of sweeps: the accumulators */
   LLVMValueRef sweep_begin; /* the first column of the tile whose accumulators are in memory; NULL: none is */
   bool is_unrolled;         /* every point by itself, all indices known */
+  KernelPoint *behind;      /* where the last stage stands; NULL: where the others do */
 } KernelEmitter;
 
 /* --- loops (emit_loop.c) --- */
@@ -75,9 +76,11 @@ typedef struct KernelEmitter {
 LLVMValueRef emit_index_constant(const KernelEmitter *emitter, int64_t value);
 IndexRange emit_constant_range(const KernelEmitter *emitter, int64_t begin, int64_t end);
 
-/* Computes the values outside of stages whose dims are all among |known|: those that further loops inside would repeat.
- */
-void emit_hoist_values(KernelEmitter *emitter, uint64_t known);
+/* Computes the values of |stage|, or outside of stages (KERNEL_OUTER), whose dims are all among |known|: those that
+ * further loops inside would repeat. */
+void emit_hoist_values(KernelEmitter *emitter, int stage, uint64_t known);
+/* All stages at the current point of the outer dims, but for one that runs behind. */
+void emit_stages(KernelEmitter *emitter, uint64_t known);
 
 /* |part| of the dim |dim|, walked in lanes: from here to the end of them. */
 void emit_enter_lanes(KernelEmitter *emitter, int dim, const VectorPart *part);
@@ -89,9 +92,20 @@ void emit_stores(KernelEmitter *emitter, int stage);
 /* The loop over the dim of |emitter->loops.runs|, the innermost; values that do not depend on it are known. */
 void emit_runs(KernelEmitter *emitter);
 
+/* --- the last stage a row behind (emit_behind.c) --- */
+
+/* Whether the last stage, which stores, may run in the loops of stage |stage|, which computes a row for it. */
+bool behind_matches(const Kernel *kernel, const LoopStrategy *loops, int stage);
+/* The emitter's pieces, each of them a row. */
+void emit_rows_behind(KernelEmitter *emitter);
+/* The last stage's step in that loop: |part| of the row before, from |index| on. */
+void emit_behind(KernelEmitter *emitter, const VectorPart *part, LLVMValueRef index);
+
 /* The loop over the first dims of the split, which it sets, and indices [0, |extent|) of the split's other dim,
  * |extent| being its end before the rest: as far as this call has to do with them. */
 PointLoop emit_split_loop_begin(KernelEmitter *emitter);
+/* The indices of those first dims, by dim, that are piece |piece|. */
+void emit_split_bind(const KernelEmitter *emitter, LLVMValueRef piece, LLVMValueRef *out_dims);
 IndexRange emit_split_range(KernelEmitter *emitter, int64_t extent);
 /* What only the last piece of that dim has: between these two stands code for its call alone. */
 LLVMBasicBlockRef emit_last_piece_begin(KernelEmitter *emitter);

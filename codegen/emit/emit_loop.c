@@ -17,18 +17,13 @@ static IndexRange whole_dim(const KernelEmitter *emitter, int dim) {
 
 /* --- values, as far out as they can be --- */
 
-/* Computes the values of |stage| whose dims are all among |known|: those that further loops inside would repeat. */
-static void hoist_values(KernelEmitter *emitter, int stage, uint64_t known) {
+void emit_hoist_values(KernelEmitter *emitter, int stage, uint64_t known) {
   const Kernel *kernel = emitter->kernel;
   for (int32_t v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
     if (value->stage == stage && value->kind != KERNEL_CONSTANT && (value->dims & ~known) == 0)
       point_value(&emitter->point, v);
   }
-}
-
-void emit_hoist_values(KernelEmitter *emitter, uint64_t known) {
-  hoist_values(emitter, KERNEL_OUTER, known);
 }
 
 /* --- steps of the vector dim --- */
@@ -223,6 +218,8 @@ static void emit_fold_vector_dim(KernelEmitter *emitter, FoldNest *nest, int dim
       int64_t height = emitter->point.known.count;
       LLVMValueRef distance = emit_index_constant(emitter, part[i].begin - part->begin);
       emitter->point.dims[dim] = LLVMBuildAdd(emitter->vec->builder, loop.index, distance, "");
+      if (emitter->behind != NULL && nest->stage == emitter->loops.behind)
+        emit_behind(emitter, part, emitter->point.dims[dim]);
       advance_folds(emitter, nest, p + i);
       if ((walk->ahead > 0 || walk->ahead_dim >= 0) && p == 0) ask_ahead(emitter, nest->stage, walk);
       point_forget(&emitter->point, height);
@@ -317,7 +314,7 @@ static void emit_fold_dims(KernelEmitter *emitter, FoldNest *nest, int level, ui
   PointLoop loop = point_loop_begin_carrying(&emitter->point, whole_dim(emitter, dim), 1, slots, slot_count);
   emitter->point.dims[dim] = loop.index;
   known |= UINT64_C(1) << dim;
-  if (level + 1 < nest->dim_count) hoist_values(emitter, nest->stage, known);
+  if (level + 1 < nest->dim_count) emit_hoist_values(emitter, nest->stage, known);
   emit_fold_dims(emitter, nest, level + 1, known);
   point_loop_end(&emitter->point, &loop);
 }
@@ -425,15 +422,16 @@ static bool stage_has_folds(const Kernel *kernel, int stage) {
   return false;
 }
 
-static void emit_stages(KernelEmitter *emitter, uint64_t known) {
+void emit_stages(KernelEmitter *emitter, uint64_t known) {
   const Kernel *kernel = emitter->kernel;
-  for (int s = 0; s < kernel->stage_count; s++) {
+  int stage_count = kernel->stage_count - (emitter->behind != NULL);
+  for (int s = 0; s < stage_count; s++) {
     if (kernel->stages[s].transform != NULL) {
       fft_emit(emitter->vec, kernel, s, emitter->point.buffers);
       continue;
     }
     bool has_dims = stage_has_dims(kernel, s);
-    if (has_dims) hoist_values(emitter, s, known);
+    if (has_dims) emit_hoist_values(emitter, s, known);
     if (has_dims || stage_has_folds(kernel, s)) {
       emit_inner(emitter, s, known);
     } else {
@@ -531,7 +529,7 @@ static void emit_outer(KernelEmitter *emitter, int level, uint64_t known) {
     emit_outer_guarded(emitter, level, known, guard);
     return;
   }
-  hoist_values(emitter, KERNEL_OUTER, known);
+  emit_hoist_values(emitter, KERNEL_OUTER, known);
   if (level == strategy->outer_count) {
     emit_stages(emitter, known);
     return;
@@ -570,7 +568,11 @@ void emit_nest(KernelEmitter *emitter) {
     emit_outer(emitter, 0, known);
     return;
   }
-  hoist_values(emitter, KERNEL_OUTER, known);
+  emit_hoist_values(emitter, KERNEL_OUTER, known);
+  if (emitter->loops.behind >= 0 && split->dim_count == emitter->loops.outer_count) {
+    emit_rows_behind(emitter);
+    return;
+  }
   PointLoop loop = emit_split_loop_begin(emitter);
   for (int i = 0; i < split->dim_count; i++) known |= UINT64_C(1) << split->dims[i];
   emit_outer(emitter, split->dim_count, known);

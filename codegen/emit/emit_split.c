@@ -38,16 +38,19 @@ PieceSplit emit_split_choose(const Kernel *kernel, const int *dims, int dim_coun
   return first.piece_count > 1 ? first : whole;
 }
 
-PointLoop emit_split_loop_begin(KernelEmitter *emitter) {
+void emit_split_bind(const KernelEmitter *emitter, LLVMValueRef piece, LLVMValueRef *out_dims) {
   const PieceSplit *split = &emitter->split;
   LLVMBuilderRef builder = emitter->vec->builder;
-  PointLoop loop = point_loop_begin(&emitter->point, emitter->pieces, 1);
-  LLVMValueRef rest = loop.index;
   for (int i = split->dim_count - 1; i >= 0; i--) {
     LLVMValueRef extent = emit_index_constant(emitter, emitter->kernel->dims[split->dims[i]].extent);
-    emitter->point.dims[split->dims[i]] = i == 0 ? rest : LLVMBuildURem(builder, rest, extent, "");
-    if (i > 0) rest = LLVMBuildUDiv(builder, rest, extent, "");
+    out_dims[split->dims[i]] = i == 0 ? piece : LLVMBuildURem(builder, piece, extent, "");
+    if (i > 0) piece = LLVMBuildUDiv(builder, piece, extent, "");
   }
+}
+
+PointLoop emit_split_loop_begin(KernelEmitter *emitter) {
+  PointLoop loop = point_loop_begin(&emitter->point, emitter->pieces, 1);
+  emit_split_bind(emitter, loop.index, emitter->point.dims);
   return loop;
 }
 

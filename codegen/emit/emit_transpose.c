@@ -247,7 +247,7 @@ static void emit_block(TransposeEmitter *transpose, const BlockShape *shape, LLV
     emitter->point.lanes = lanes;
     emitter->point.dims[strategy->along] = add_index(emitter, along, first);
     int64_t height = emitter->point.known.count;
-    emit_hoist_values(emitter, ~(UINT64_C(1) << strategy->across));
+    emit_hoist_values(emitter, KERNEL_OUTER, ~(UINT64_C(1) << strategy->across));
     for (int row = shape->first_row; row < strategy->lanes; row++) {
       emitter->point.dims[strategy->across] = add_index(emitter, across, row);
       emit_row(transpose, row, first);
@@ -307,7 +307,7 @@ static void emit_plane(TransposeEmitter *transpose) {
 /* The loops over |dims|, around the plane. */
 static void emit_dims_around(TransposeEmitter *transpose, const int *dims, int count, uint64_t known) {
   KernelEmitter *emitter = transpose->emitter;
-  emit_hoist_values(emitter, known);
+  emit_hoist_values(emitter, KERNEL_OUTER, known);
   if (count == 0) {
     emit_plane(transpose);
     return;
@@ -342,7 +342,7 @@ void emit_transpose(KernelEmitter *emitter, const TransposeStrategy *strategy) {
     return;
   }
   uint64_t known = 0;
-  emit_hoist_values(emitter, known);
+  emit_hoist_values(emitter, KERNEL_OUTER, known);
   PointLoop loop = emit_split_loop_begin(emitter);
   for (int i = 0; i < split; i++) known |= UINT64_C(1) << dims[i];
   emit_dims_around(&transpose, dims + split, count - split, known);

@@ -59,6 +59,7 @@ typedef struct LoopStrategy {
   int outer_count, outer[KERNEL_MAX_DIMS]; /* loop order; an outer vector dim is last */
   SweepStrategy sweep;                     /* of the main part of the outer walk */
   RunStrategy runs;                        /* of the last outer dim, where there is no outer walk */
+  int behind; /* in the loops of this stage the last one runs, a point of the outer dims behind; -1: it has its own */
 } LoopStrategy;
 
 /* A Kernel that stores along one dim and loads along another, walked in square blocks that are transposed in registers.

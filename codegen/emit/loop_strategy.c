@@ -351,7 +351,7 @@ static int best_inner_dim(const Kernel *kernel, int stage, int native, double *o
 }
 
 static bool has_functions_along(const Kernel *kernel, int stage, int dim) {
-  for (int v = 0; v < kernel->value_count; v++) {
+  for (int v = 0; dim >= 0 && v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
     bool is_function = value->kind == KERNEL_APPLY && hlo_opcode_is_function(value->opcode);
     if (is_function && value->stage == stage && value_varies(kernel, v, dim)) return true;
@@ -359,20 +359,22 @@ static bool has_functions_along(const Kernel *kernel, int stage, int dim) {
   return false;
 }
 
-/* While a stage computes functions memory has nothing to do: it asks for the next rows, which other stages read first.
- */
-static void choose_next_row(const Kernel *kernel, LoopStrategy *strategy) {
-  int row = -1;
+/* While a stage computes functions memory has nothing to do: it asks for the next rows, which other stages read first,
+ * and stores what it made of the row before. */
+static void choose_rows(const Kernel *kernel, LoopStrategy *strategy) {
+  int row = -1, stage = 1;
   for (int d = 0; d < kernel->dim_count; d++) {
     if (kernel->dims[d].stage == KERNEL_OUTER) row = d;
   }
-  for (int s = 1; s < kernel->stage_count && row >= 0; s++) {
-    VectorWalk *walk = &strategy->stage_walks[s];
-    if (walk->dim < 0 || !has_functions_along(kernel, s, walk->dim)) continue;
-    if (!memory_asks_next_row(kernel, s, walk->dim, row)) continue;
-    walk->ahead_dim = row;
-    return;
-  }
+  while (stage < kernel->stage_count && !has_functions_along(kernel, stage, strategy->stage_walks[stage].dim)) stage++;
+  if (row < 0 || stage >= kernel->stage_count) return;
+  VectorWalk *walk = &strategy->stage_walks[stage], *last = &strategy->stage_walks[kernel->stage_count - 1];
+  if (memory_asks_next_row(kernel, stage, walk->dim, row)) walk->ahead_dim = row;
+  if (!behind_matches(kernel, strategy, stage)) return;
+  strategy->behind = stage;
+  int dim = last->dim;
+  *last = *walk;
+  last->dim = dim;
 }
 
 /* Chooses an inner walk for every stage that has inner dims; the cost of them all together. */
@@ -430,7 +432,7 @@ static void order_loops(const Kernel *kernel, LoopStrategy *strategy) {
 }
 
 static void no_walks(const Kernel *kernel, Arena *arena, LoopStrategy *strategy) {
-  *strategy = (LoopStrategy){.outer_walk = {.dim = -1}, .sweep = {.dim = -1}, .runs = {.dim = -1}};
+  *strategy = (LoopStrategy){.outer_walk = {.dim = -1}, .sweep = {.dim = -1}, .runs = {.dim = -1}, .behind = -1};
   strategy->stage_walks = ARENA_NEW_ARRAY(arena, VectorWalk, kernel->stage_count);
   for (int s = 0; s < kernel->stage_count; s++) strategy->stage_walks[s] = (VectorWalk){.dim = -1};
 }
@@ -451,7 +453,7 @@ void loop_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *
     for (int s = 0; s < kernel->stage_count; s++) strategy->stage_walks[s] = (VectorWalk){.dim = -1};
     strategy->sweep = memory_sweep_choose(kernel, &strategy->outer_walk);
   }
-  if (strategy->outer_walk.dim < 0) choose_next_row(kernel, strategy);
+  if (strategy->outer_walk.dim < 0) choose_rows(kernel, strategy);
   order_loops(kernel, strategy);
   strategy->runs = runs_choose(kernel, strategy, native, arena);
 }
