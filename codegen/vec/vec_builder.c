@@ -263,7 +263,7 @@ LLVMValueRef vec_round_float(const VecBuilder *vec, PrimitiveType type, LLVMValu
   if (type == TYPE_BF16) return bitcast(vec, bf16_rounded_word(vec, value, nan, lanes), vec_type(vec, TYPE_F32, lanes));
   if (type == TYPE_F16) return f16_to_float(vec, float_to_f16_bits(vec, value, lanes), lanes);
   if (!vec_is_narrow_float(type)) return value;
-  return vec_narrow_to_float(vec, type, vec_narrow_from_float(vec, type, value, lanes), lanes);
+  return vec_narrow_round(vec, type, value, lanes);
 }
 
 LLVMValueRef vec_from_memory(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes) {

@@ -57,14 +57,3 @@ LLVMValueRef vec_widen_exponent(const VecBuilder *vec, LLVMValueRef word, int bi
   LLVMValueRef is_normal = LLVMBuildICmp(b, LLVMIntUGE, word, placed(vec, 1, lanes), "");
   return LLVMBuildSelect(b, is_normal, normal, below, "");
 }
-
-LLVMValueRef vec_narrow_exponent(const VecBuilder *vec, LLVMValueRef value, int bias, int lanes) {
-  LLVMBuilderRef b = vec->builder;
-  if (!vec->target->flushes_denormals)
-    return bits_of(vec, LLVMBuildFMul(b, value, power(vec, bias - 127, lanes), ""), lanes);
-  LLVMValueRef least = power(vec, 1 - bias, lanes);
-  LLVMValueRef normal = LLVMBuildSub(b, bits_of(vec, value, lanes), placed(vec, 127 - bias, lanes), "");
-  LLVMValueRef above = bits_of(vec, LLVMBuildFAdd(b, value, least, ""), lanes);
-  LLVMValueRef below = LLVMBuildSub(b, above, placed(vec, 128 - bias, lanes), "");
-  return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOGE, value, least, ""), normal, below, "");
-}

@@ -31,10 +31,12 @@ LLVMValueRef vec_round_float(const VecBuilder *vec, PrimitiveType type, LLVMValu
 LLVMValueRef vec_float_rint(const VecBuilder *vec, PrimitiveType type, LLVMValueRef x, int lanes);
 LLVMValueRef vec_to_memory(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes);
 
-/* vec_narrow_float.c: floats of a byte and less; lanes of bytes and of f32. */
+/* vec_narrow_float.c: floats of a byte and less; lanes of bytes and of f32.  vec_narrow_from_float is given numbers of
+ * the type, vec_narrow_round makes them of any. */
 bool vec_is_narrow_float(PrimitiveType type);
 LLVMValueRef vec_narrow_to_float(const VecBuilder *vec, PrimitiveType type, LLVMValueRef bits, int lanes);
 LLVMValueRef vec_narrow_from_float(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes);
+LLVMValueRef vec_narrow_round(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes);
 
 /* An internal function of the module, made when first asked for. */
 typedef struct VecFunction {
@@ -50,7 +52,5 @@ void vec_function_end(VecFunction *function);
 /* The bits of the f32 that equals a narrow float whose exponent, biased by |bias|, and mantissa stand in f32's places
  * in |word|, without sign: right for zeros, subnormals and normals. */
 LLVMValueRef vec_widen_exponent(const VecBuilder *vec, LLVMValueRef word, int bias, int lanes);
-/* The inverse, for what the narrow float can represent. */
-LLVMValueRef vec_narrow_exponent(const VecBuilder *vec, LLVMValueRef value, int bias, int lanes);
 
 #endif

@@ -10,7 +10,8 @@ typedef struct NarrowFloat {
   int least_special;     /* magnitude pattern from which on there are infinities and NaN; past the last one: none */
   bool only_nan;         /* no infinity among them */
   int negative_zero_nan; /* 1 where the pattern of -0 is the NaN */
-  uint64_t nan[2], infinity[2], over[2]; /* patterns for each sign */
+  bool is_short_f16;     /* the upper byte of an f16, NaN and infinities included */
+  uint64_t nan, over;    /* patterns of positive ones; over: beyond the greatest number, and infinite */
 } NarrowFloat;
 
 bool vec_is_narrow_float(PrimitiveType type) {
@@ -26,12 +27,9 @@ static NarrowFloat describe(PrimitiveType type) {
   }
   f.only_nan = !float_has_infinity(type);
   f.negative_zero_nan = isnan(float_decode(type, (uint64_t)count));
-  for (int s = 0; s < 2; s++) {
-    double sign = s == 0 ? 1 : -1;
-    f.nan[s] = float_encode(type, copysign((double)NAN, sign));
-    f.infinity[s] = float_encode(type, copysign((double)INFINITY, sign));
-    f.over[s] = float_encode(type, sign * float_max(type) * 2);
-  }
+  f.nan = float_encode(type, (double)NAN);
+  f.over = float_encode(type, (double)INFINITY);
+  f.is_short_f16 = !f.only_nan && f.over << 8 == float_encode(TYPE_F16, (double)INFINITY) && f.bias == 15;
   return f;
 }
 
@@ -72,6 +70,11 @@ LLVMValueRef vec_narrow_to_float(const VecBuilder *vec, PrimitiveType type, LLVM
   NarrowFloat f = describe(type);
   LLVMBuilderRef b = vec->builder;
   LLVMTypeRef f32 = vec_type(vec, TYPE_F32, lanes), s32 = vec_type(vec, TYPE_S32, lanes);
+  if (f.is_short_f16 && vec->target->has_f16c) {
+    LLVMValueRef half = LLVMBuildZExt(b, bits, vec_type(vec, TYPE_S16, lanes), "");
+    half = LLVMBuildShl(b, half, vec_int(vec, 16, 8, lanes), "");
+    return vec_from_memory(vec, TYPE_F16, half, lanes);
+  }
   LLVMValueRef wide = LLVMBuildZExt(b, bits, s32, "");
   LLVMValueRef magnitude = LLVMBuildAnd(b, wide, number(vec, (1 << f.sign_bit) - 1, lanes), "");
   LLVMValueRef shifted = LLVMBuildShl(b, magnitude, number(vec, 23 - f.mantissa, lanes), "");
@@ -105,40 +108,81 @@ static LLVMValueRef round_size(const VecBuilder *vec, const NarrowFloat *f, LLVM
   return LLVMBuildFSub(b, LLVMBuildFAdd(b, size, magic, ""), magic, "");
 }
 
-static LLVMValueRef by_sign(const VecBuilder *vec, LLVMValueRef is_negative, const uint64_t patterns[2], int lanes) {
-  return LLVMBuildSelect(vec->builder, is_negative, number(vec, (int64_t)patterns[1], lanes),
-                         number(vec, (int64_t)patterns[0], lanes), "");
+static LLVMValueRef bits_of(const VecBuilder *vec, LLVMValueRef value, int lanes) {
+  return LLVMBuildBitCast(vec->builder, value, vec_type(vec, TYPE_S32, lanes), "");
+}
+
+static uint32_t float_bits(double value) {
+  return (uint32_t)float_encode(TYPE_F32, value);
+}
+
+/* The greatest f32, as bits, that does not round to more than the type's greatest number: halfway to what would be the
+ * next one, where that rounds down. */
+static int64_t last_rounded(PrimitiveType type, const NarrowFloat *f) {
+  double greatest = float_max(type), half_unit = ldexp(0.5, ilogb(greatest) - f->mantissa);
+  return (int64_t)float_bits(greatest + half_unit) - (int64_t)(float_encode(type, greatest) & 1);
+}
+
+LLVMValueRef vec_narrow_round(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes) {
+  if (type == TYPE_F8E8M0FNU) return exponent_to_float(vec, exponent_from_float(vec, value, lanes), lanes);
+  NarrowFloat f = describe(type);
+  LLVMBuilderRef b = vec->builder;
+  LLVMTypeRef f32 = vec_type(vec, TYPE_F32, lanes);
+  LLVMValueRef word = bits_of(vec, value, lanes), infinity = number(vec, 0x7f800000, lanes);
+  LLVMValueRef size = LLVMBuildAnd(b, word, number(vec, 0x7fffffff, lanes), "");
+  LLVMValueRef rounded = bits_of(vec, round_size(vec, &f, LLVMBuildBitCast(b, size, f32, ""), lanes), lanes);
+  double over = fabs(float_decode(type, f.over));
+  LLVMValueRef beyond = number(vec, isnan(over) ? 0x7fc00000 : (int64_t)float_bits(over), lanes);
+  LLVMValueRef is_nan = LLVMBuildICmp(b, LLVMIntUGT, size, infinity, "");
+  if (isinf(over)) beyond = LLVMBuildSelect(b, is_nan, size, beyond, "");
+  LLVMValueRef is_beyond = LLVMBuildICmp(b, LLVMIntUGT, size, number(vec, last_rounded(type, &f), lanes), "");
+  LLVMValueRef result = LLVMBuildSelect(b, is_beyond, beyond, rounded, "");
+  LLVMValueRef sign = LLVMBuildAnd(b, word, number(vec, (int64_t)0x80000000, lanes), "");
+  result = LLVMBuildOr(b, result, sign, "");
+  if (isfinite(over)) /* the type has no NaN */
+    result = LLVMBuildSelect(b, is_nan, number(vec, float_bits(float_decode(type, f.nan)), lanes), result, "");
+  result = LLVMBuildBitCast(b, result, f32, "");
+  if (!f.negative_zero_nan) return result;
+  return LLVMBuildFAdd(b, result, vec_constant_double(vec, TYPE_F32, 0, lanes), ""); /* 0 for -0 */
+}
+
+/* The pattern of |size|, bits of an f32 without sign that is a number of the type.  One that is subnormal there stands
+ * in the lowest bits of the sum with a power of two of which they are the unit. */
+static LLVMValueRef size_pattern(const VecBuilder *vec, const NarrowFloat *f, LLVMValueRef size, int lanes) {
+  LLVMBuilderRef b = vec->builder;
+  LLVMTypeRef f32 = vec_type(vec, TYPE_F32, lanes);
+  LLVMValueRef above = LLVMBuildSub(b, size, number(vec, (int64_t)(127 - f->bias) << 23, lanes), "");
+  LLVMValueRef normal = LLVMBuildLShr(b, above, number(vec, 23 - f->mantissa, lanes), "");
+  double anchor = ldexp(1, 24 - f->bias - f->mantissa);
+  LLVMValueRef sum =
+      LLVMBuildFAdd(b, LLVMBuildBitCast(b, size, f32, ""), vec_constant_double(vec, TYPE_F32, anchor, lanes), "");
+  LLVMValueRef subnormal = LLVMBuildSub(b, bits_of(vec, sum, lanes), number(vec, float_bits(anchor), lanes), "");
+  LLVMValueRef least = number(vec, (int64_t)(128 - f->bias) << 23, lanes);
+  return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntULT, size, least, ""), subnormal, normal, "");
 }
 
 LLVMValueRef vec_narrow_from_float(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes) {
   if (type == TYPE_F8E8M0FNU) return exponent_from_float(vec, value, lanes);
   NarrowFloat f = describe(type);
   LLVMBuilderRef b = vec->builder;
-  LLVMTypeRef f32 = vec_type(vec, TYPE_F32, lanes), s32 = vec_type(vec, TYPE_S32, lanes);
-  double greatest = float_max(type);
-  LLVMValueRef word = LLVMBuildBitCast(b, value, s32, "");
-  LLVMValueRef is_negative = LLVMBuildICmp(b, LLVMIntSLT, word, number(vec, 0, lanes), "");
-  LLVMValueRef bits = LLVMBuildAnd(b, word, number(vec, 0x7fffffff, lanes), "");
-  LLVMValueRef size = LLVMBuildBitCast(b, bits, f32, "");
-  LLVMValueRef bound = vec_constant_double(vec, TYPE_F32, greatest * 2, lanes);
-  LLVMValueRef is_bounded = LLVMBuildFCmp(b, LLVMRealOLT, size, bound, "");
-  LLVMValueRef rounded = round_size(vec, &f, LLVMBuildSelect(b, is_bounded, size, bound, ""), lanes);
-  LLVMValueRef limit = vec_constant_double(vec, TYPE_F32, greatest, lanes);
-  LLVMValueRef is_over = LLVMBuildFCmp(b, LLVMRealOGT, rounded, limit, "");
-  LLVMValueRef narrowed = vec_narrow_exponent(vec, rounded, f.bias, lanes);
-  LLVMValueRef code = LLVMBuildLShr(b, narrowed, number(vec, 23 - f.mantissa, lanes), "");
+  LLVMTypeRef u8 = vec_type(vec, TYPE_U8, lanes);
+  if (f.is_short_f16 && vec->target->has_f16c) {
+    LLVMValueRef half = vec_to_memory(vec, TYPE_F16, value, lanes);
+    return LLVMBuildTrunc(b, LLVMBuildLShr(b, half, vec_int(vec, 16, 8, lanes), ""), u8, "");
+  }
+  LLVMValueRef word = bits_of(vec, value, lanes), zero = number(vec, 0, lanes);
+  LLVMValueRef size = LLVMBuildAnd(b, word, number(vec, 0x7fffffff, lanes), "");
+  LLVMValueRef code = size_pattern(vec, &f, size, lanes);
+  if (!isfinite(float_decode(type, f.over))) {
+    LLVMValueRef over = number(vec, (int64_t)f.over, lanes);
+    code = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntULT, code, over, ""), code, over, "");
+  }
+  if (f.nan != f.over && !f.only_nan) {
+    LLVMValueRef is_nan = LLVMBuildICmp(b, LLVMIntUGT, size, number(vec, 0x7f800000, lanes), "");
+    code = LLVMBuildSelect(b, is_nan, number(vec, (int64_t)f.nan, lanes), code, "");
+  }
   LLVMValueRef sign = LLVMBuildAnd(b, LLVMBuildLShr(b, word, number(vec, 31 - f.sign_bit, lanes), ""),
                                    number(vec, INT64_C(1) << f.sign_bit, lanes), "");
-  LLVMValueRef with_sign = LLVMBuildOr(b, code, sign, "");
-  if (f.negative_zero_nan) {
-    LLVMValueRef is_zero = LLVMBuildICmp(b, LLVMIntEQ, code, number(vec, 0, lanes), "");
-    with_sign = LLVMBuildSelect(b, is_zero, code, with_sign, "");
-  }
-  LLVMValueRef infinity = number(vec, 0x7f800000, lanes);
-  LLVMValueRef is_infinite = LLVMBuildICmp(b, LLVMIntEQ, bits, infinity, "");
-  LLVMValueRef is_nan = LLVMBuildICmp(b, LLVMIntUGT, bits, infinity, "");
-  LLVMValueRef result = LLVMBuildSelect(b, is_over, by_sign(vec, is_negative, f.over, lanes), with_sign, "");
-  result = LLVMBuildSelect(b, is_infinite, by_sign(vec, is_negative, f.infinity, lanes), result, "");
-  result = LLVMBuildSelect(b, is_nan, by_sign(vec, is_negative, f.nan, lanes), result, "");
-  return LLVMBuildTrunc(b, result, vec_type(vec, TYPE_U8, lanes), "");
+  if (f.negative_zero_nan) sign = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, size, zero, ""), zero, sign, "");
+  return LLVMBuildTrunc(b, LLVMBuildOr(b, code, sign, ""), u8, "");
 }
