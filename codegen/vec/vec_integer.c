@@ -39,6 +39,11 @@ static LLVMValueRef select_by(const VecBuilder *vec, LLVMIntPredicate predicate,
   return LLVMBuildSelect(vec->builder, LLVMBuildICmp(vec->builder, predicate, a, b, ""), a, b, "");
 }
 
+static LLVMValueRef absolute(LLVMBuilderRef b, LLVMValueRef x) {
+  LLVMValueRef is_negative = LLVMBuildICmp(b, LLVMIntSLT, x, zero_of(x), "");
+  return LLVMBuildSelect(b, is_negative, LLVMBuildNeg(b, x, ""), x, "");
+}
+
 VEC_RULE(vec_int_maximum) {
   UNUSED(lanes);
   return select_by(vec, type_is_signed(op->type) ? LLVMIntSGT : LLVMIntUGT, operands[0], operands[1]);
@@ -52,8 +57,7 @@ VEC_RULE(vec_int_minimum) {
 VEC_RULE(vec_int_abs) {
   UNUSED(lanes);
   if (!type_is_signed(op->type)) return operands[0];
-  LLVMValueRef negative = LLVMBuildICmp(vec->builder, LLVMIntSLT, operands[0], zero_of(operands[0]), "");
-  return LLVMBuildSelect(vec->builder, negative, LLVMBuildNeg(vec->builder, operands[0], ""), operands[0], "");
+  return absolute(vec->builder, operands[0]);
 }
 
 VEC_RULE(vec_int_sign) {
@@ -84,8 +88,44 @@ static LLVMValueRef quotient_through_floats(const VecBuilder *vec, LLVMValueRef 
   return LLVMBuildFPToUI(b, quotient, word, "");
 }
 
+/* The quotient of unsigned numbers of 64 bits, divisors up to 2^63, in two steps by 1/y in f64.  The first is off by
+ * less than 2^-51 of itself and 1, so that what it leaves of x is less than 2^13 + y: it has a sign.  The second rounds
+ * what remains of the quotient, too small a number for an error that matters, to nearest, and is at most one too many.
+ */
+static LLVMValueRef quotient_in_steps(const VecBuilder *vec, LLVMValueRef x, LLVMValueRef y, int lanes) {
+  LLVMBuilderRef b = vec->builder;
+  LLVMTypeRef real = vec_type(vec, TYPE_F64, lanes), word = LLVMTypeOf(x);
+  LLVMValueRef one = vec_constant_double(vec, TYPE_F64, 1, lanes);
+  LLVMValueRef greatest = vec_constant_double(vec, TYPE_F64, 0x1.fffffffffffffp63, lanes);
+  LLVMValueRef inverse = LLVMBuildFDiv(b, one, LLVMBuildUIToFP(b, y, real, ""), "");
+  LLVMValueRef first = LLVMBuildFMul(b, LLVMBuildUIToFP(b, x, real, ""), inverse, "");
+  first = LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOLT, first, greatest, ""), first, greatest, "");
+  first = LLVMBuildFPToUI(b, first, word, "");
+  LLVMValueRef rest = LLVMBuildSub(b, x, LLVMBuildMul(b, first, y, ""), "");
+  LLVMValueRef second = LLVMBuildFMul(b, LLVMBuildSIToFP(b, rest, real, ""), inverse, "");
+  second = LLVMBuildFPToSI(b, vec_float_rint(vec, TYPE_F64, second, lanes), word, "");
+  rest = LLVMBuildSub(b, rest, LLVMBuildMul(b, second, y, ""), "");
+  LLVMValueRef sum = LLVMBuildAdd(b, first, second, "");
+  LLVMValueRef less = LLVMBuildSub(b, sum, vec_int(vec, 64, 1, lanes), "");
+  return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSLT, rest, zero_of(rest), ""), less, sum, "");
+}
+
+static LLVMValueRef wide_quotient(const VecBuilder *vec, LLVMValueRef x, LLVMValueRef y, bool is_signed, int lanes) {
+  LLVMBuilderRef b = vec->builder;
+  if (is_signed) {
+    LLVMValueRef sign = LLVMBuildAShr(b, LLVMBuildXor(b, x, y, ""), vec_int(vec, 64, 63, lanes), "");
+    LLVMValueRef size = quotient_in_steps(vec, absolute(b, x), absolute(b, y), lanes);
+    return LLVMBuildSub(b, LLVMBuildXor(b, size, sign, ""), sign, "");
+  }
+  LLVMValueRef is_large = LLVMBuildICmp(b, LLVMIntSLT, y, zero_of(y), "");
+  LLVMValueRef once = LLVMBuildZExt(b, LLVMBuildICmp(b, LLVMIntUGE, x, y, ""), LLVMTypeOf(x), "");
+  return LLVMBuildSelect(b, is_large, once, quotient_in_steps(vec, x, y, lanes), "");
+}
+
 static LLVMValueRef quotient(const VecBuilder *vec, LLVMValueRef x, LLVMValueRef y, bool is_signed, int bits,
                              int lanes) {
+  if (lanes > 1 && bits == 64 && !LLVMIsConstant(y) && vec->target->has_avx512)
+    return wide_quotient(vec, x, y, is_signed, lanes);
   if (lanes > 1 && bits <= 32 && !LLVMIsConstant(y) && !vec->target->has_division)
     return quotient_through_floats(vec, x, y, is_signed, bits, lanes);
   return is_signed ? LLVMBuildSDiv(vec->builder, x, y, "") : LLVMBuildUDiv(vec->builder, x, y, "");
