@@ -72,6 +72,12 @@ bool vec_stride_is_small(int64_t stride);
 LLVMValueRef vec_load_strided(const VecBuilder *vec, PrimitiveType type, LLVMValueRef pointer, int64_t stride,
                               LLVMValueRef mask, int lanes);
 
+/* Whether there is an instruction for vec_permute of so many lanes of elements of |type|, as they are in memory. */
+bool vec_can_permute(const VecBuilder *vec, PrimitiveType type, int lanes);
+/* Lane index[i] of |value|, elements as they are in memory, for each i; |index|: integer lanes of the elements' width,
+ * of which the bits count that number the lanes. */
+LLVMValueRef vec_permute(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, LLVMValueRef index, int lanes);
+
 /* The lanes, at most 256, in the opposite order. */
 LLVMValueRef vec_reverse(const VecBuilder *vec, LLVMValueRef value, int lanes);
 

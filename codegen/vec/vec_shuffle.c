@@ -37,6 +37,27 @@ static LLVMValueRef take_every(const VecBuilder *vec, LLVMValueRef sum, LLVMValu
   return LLVMBuildShuffleVector(vec->builder, sum, part, LLVMConstVector(indices, (unsigned)lanes), "");
 }
 
+/* AVX-512's, by the bytes of an element, of 256 and 512 bits. */
+static const char *permutation(const VecBuilder *vec, PrimitiveType type, int lanes) {
+  static const char *const names[][2] = {[2] = {"llvm.x86.avx512.permvar.hi.256", "llvm.x86.avx512.permvar.hi.512"},
+                                         [4] = {"llvm.x86.avx2.permd", "llvm.x86.avx512.permvar.si.512"},
+                                         [8] = {"llvm.x86.avx512.permvar.di.256", "llvm.x86.avx512.permvar.di.512"}};
+  int bytes = type_storage_bytes(type), bits = bytes * 8 * lanes;
+  if (!vec->target->has_avx512 || (bits != 256 && bits != 512)) return NULL;
+  return bytes < (int)(sizeof names / sizeof *names) ? names[bytes][bits == 512] : NULL;
+}
+
+bool vec_can_permute(const VecBuilder *vec, PrimitiveType type, int lanes) {
+  return permutation(vec, type, lanes) != NULL;
+}
+
+LLVMValueRef vec_permute(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, LLVMValueRef index, int lanes) {
+  LLVMTypeRef given = LLVMTypeOf(value);
+  LLVMValueRef arguments[] = {LLVMBuildBitCast(vec->builder, value, LLVMTypeOf(index), ""), index};
+  LLVMValueRef found = vec_intrinsic(vec, permutation(vec, type, lanes), NULL, 0, arguments, 2);
+  return LLVMBuildBitCast(vec->builder, found, given, "");
+}
+
 LLVMValueRef vec_reverse(const VecBuilder *vec, LLVMValueRef value, int lanes) {
   LLVMValueRef indices[MAX_LANES];
   XLAC_CHECK(lanes <= MAX_LANES);
