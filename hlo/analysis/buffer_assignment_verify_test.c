@@ -6,17 +6,19 @@
 #include "hlo/analysis/plan_mutants_testing.h"
 #include "passes/pipeline/hlo_pass_pipeline.h"
 
-static void plan(Fixture *fixture, const char *text) {
+static void plan_by(Fixture *fixture, const char *text, StringView passes, const HloPassOptions *pass_options) {
   bool changed;
   HloPassPipeline *pipeline;
-  HloPipelineOptions options = {.verify = true};
+  HloPipelineOptions options = {.verify = true, .pass_options = *pass_options};
   read_module(fixture, text);
-  assert_int_equal(hlo_pipeline_from_names(fixture->arena, SV("copy-insertion,scheduler,buffer-assignment"),
-                                           &fixture->diag, &pipeline),
-                   STATUS_OK);
+  assert_int_equal(hlo_pipeline_from_names(fixture->arena, passes, &fixture->diag, &pipeline), STATUS_OK);
   assert_int_equal(hlo_pass_pipeline_run(pipeline, fixture->module, &options, &fixture->diag, &changed), STATUS_OK);
   fixture->assignment = hlo_pass_pipeline_assignment(pipeline);
   assert_int_equal(buffer_assignment_verify(fixture->assignment, fixture->module, &fixture->diag), STATUS_OK);
+}
+
+static void plan(Fixture *fixture, const char *text) {
+  plan_by(fixture, text, SV("copy-insertion,scheduler,buffer-assignment"), &(HloPassOptions){0});
 }
 
 static void expect_refused(Fixture *fixture, const char *code) {
@@ -103,6 +105,44 @@ static void verify_refuses_overwriting_what_is_read_at_once(void **state) {
   b->offset = 0;
   b->alignment = 4;
   expect_refused(fixture, "plan-share");
+}
+
+/* "t" and "kept" are products of the fixed "w" alone. */
+static void plan_prepared(Fixture *fixture) {
+  static const StringView fixed[] = {{"w", 1}};
+  plan_by(fixture,
+          "HloModule m\nENTRY e {\n  p = f32[16,16] parameter(0)\n  w = f32[16,16] parameter(1)\n"
+          "  t = f32[16,16] dot(w, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+          "  kept = f32[16,16] dot(t, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+          "  a = f32[16,16] dot(p, kept), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+          "  ROOT c = f32[16,16] dot(a, kept), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n",
+          SV("prepare,copy-insertion,scheduler,buffer-assignment"),
+          &(HloPassOptions){.fixed_count = 1, .fixed = fixed});
+  assert_int_equal(fixture->assignment->allocations[buffer_of(fixture, "kept.1", 0)->allocation].kind,
+                   ALLOCATION_PREPARED);
+  assert_int_equal(fixture->assignment->prepared_bytes, 1024);
+}
+
+static void move_to(Fixture *fixture, const char *name, const char *other) {
+  HloBuffer *buffer = buffer_of(fixture, name, 0);
+  buffer->allocation = buffer_of(fixture, other, 0)->allocation;
+  buffer->offset = 0;
+  buffer->alignment = 4;
+}
+
+static void verify_refuses_a_run_in_what_is_prepared(void **state) {
+  Fixture *fixture = *state;
+  plan_prepared(fixture);
+  move_to(fixture, "a", "kept.1");
+  expect_refused(fixture, "plan-preparation");
+}
+
+/* Before any run there are no results. */
+static void verify_refuses_what_is_prepared_in_a_result(void **state) {
+  Fixture *fixture = *state;
+  plan_prepared(fixture);
+  move_to(fixture, "t.1", "c");
+  expect_refused(fixture, "plan-preparation");
 }
 
 #define LOOP_TEXT                                                                                                  \
@@ -366,6 +406,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(verify_refuses_writing_an_argument, set_up, tear_down),
       cmocka_unit_test_setup_teardown(verify_refuses_a_result_elsewhere, set_up, tear_down),
       cmocka_unit_test_setup_teardown(verify_refuses_overwriting_what_is_read_at_once, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(verify_refuses_a_run_in_what_is_prepared, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(verify_refuses_what_is_prepared_in_a_result, set_up, tear_down),
       cmocka_unit_test_setup_teardown(verify_refuses_loop_state_in_two_places, set_up, tear_down),
       cmocka_unit_test_setup_teardown(verify_refuses_overwriting_what_the_next_round_reads, set_up, tear_down),
       cmocka_unit_test_setup_teardown(verify_refuses_an_update_elsewhere, set_up, tear_down),
