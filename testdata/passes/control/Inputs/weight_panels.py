@@ -7,10 +7,10 @@ def constant(name, rows, columns, first):
 
 
 print("HloModule panels\n\nENTRY main {")
-for number, (name, shape) in enumerate([("x", "20,64"), ("y", "4,64"), ("w", "64,128"), ("v", "128,64"), ("z", "64,64")]):
+for number, (name, shape) in enumerate([("x", "20,64"), ("y", "4,64"), ("w", "64,128"), ("v", "128,64"), ("z", "64,64"), ("d", "20,192")]):
     print(f"  {name} = f32[{shape}] parameter({number})")
 for number, (name, rows, columns) in enumerate(
-    [("rows", 64, 128), ("columns", 128, 64), ("alone", 64, 128), ("shown", 64, 128), ("uneven", 64, 100)]
+    [("rows", 64, 128), ("columns", 128, 64), ("alone", 64, 128), ("shown", 64, 128), ("uneven", 64, 100), ("deep", 192, 128)]
 ):
     constant(name, rows, columns, 10000 * number)
 for name, left, rows, right, columns, depth in [
@@ -19,6 +19,7 @@ for name, left, rows, right, columns, depth in [
     ("few", "y", 4, "alone", 128, 0),
     ("seen", "x", 20, "shown", 128, 0),
     ("odd", "x", 20, "uneven", 100, 0),
+    ("long", "d", 20, "deep", 128, 0),
     ("first", "x", 20, "w", 128, 0),
     ("second", "x", 20, "v", 128, 1),
     ("third", "x", 20, "w", 128, 0),
@@ -29,6 +30,6 @@ for name, left, rows, right, columns, depth in [
     print(f"  {name} = f32[{rows},{columns}] dot({left}, {right}), lhs_contracting_dims={{1}}, rhs_contracting_dims={{{depth}}}")
 print("  sum = f32[20,128] add(first, third)")
 print(
-    "  ROOT all = (f32[20,128], f32[20,128], f32[4,128], f32[20,128], f32[20,100], f32[20,128], f32[20,128], f32[4,128], f32[64,128], f32[20,128])"
-    " tuple(many, turned, few, seen, odd, sum, second, last, shown, outer)\n}"
+    "  ROOT all = (f32[20,128], f32[20,128], f32[4,128], f32[20,128], f32[20,100], f32[20,128], f32[20,128], f32[4,128], f32[64,128], f32[20,128], f32[20,128])"
+    " tuple(many, turned, few, seen, odd, sum, second, last, shown, outer, long)\n}"
 )
