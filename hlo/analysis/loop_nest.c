@@ -70,7 +70,20 @@ typedef struct NestWalk {
   IntMap seen;
   const HloInstruction *reduce; /* the first found whose operands are all done */
   bool fits, all_short;
+  int64_t last_dim, columns; /* of the result; as in LoopNest */
 } NestWalk;
+
+enum { MOST_COLUMNS = 8 };
+
+static void visit_concatenate(NestWalk *walk, const HloInstruction *concatenate) {
+  int64_t dimension = hlo_instruction_ints(concatenate, HLO_ATTR_DIMENSIONS).data[0];
+  int count = concatenate->operand_count;
+  if (count < 2 || count > MOST_COLUMNS || count != walk->last_dim) return;
+  for (int i = 0; i < count; i++) {
+    if (concatenate->operands[i]->shape->dims[dimension] != 1) return;
+  }
+  walk->columns = count;
+}
 
 /* Reductions with more results than those of the nest are computed inside of its loops. */
 static bool is_inside(const HloInstruction *reduce, const HloInstruction *of) {
@@ -96,6 +109,7 @@ static void visit(NestWalk *walk, const HloInstruction *instruction, bool alone)
   int_map_set(&walk->seen, (uint64_t)instruction->id, 1);
   for (int i = 0; !alone && i < instruction->operand_count; i++) visit(walk, instruction->operands[i], false);
   walk->fits = walk->fits && runs_in_loops(instruction);
+  if (instruction->opcode == HLO_CONCATENATE) visit_concatenate(walk, instruction);
   if (walk->fits && instruction->opcode == HLO_REDUCE) visit_reduce(walk, instruction);
 }
 
@@ -105,9 +119,13 @@ LoopNest hlo_loop_nest(const HloInstruction *made, bool alone, Arena *scratch) {
   int_map_init(&walk.seen, scratch);
   nest.shape = made->opcode == HLO_REDUCE ? first_array(made->shape) : made->shape;
   if (made->opcode == HLO_DYNAMIC_UPDATE_SLICE || made->opcode == HLO_PARAMETER || !is_plain(nest.shape)) return none;
+  if (nest.shape->rank > 0) walk.last_dim = nest.shape->dims[nest.shape->rank - 1];
   visit(&walk, made, alone);
   if (!walk.fits) return none;
-  if (walk.reduce == NULL) return nest;
+  if (walk.reduce == NULL) {
+    nest.columns = walk.columns;
+    return nest;
+  }
   nest.kind = LOOP_NEST_REDUCED;
   nest.reduce = walk.reduce;
   nest.rows = shape_element_count(first_array(walk.reduce->shape));
@@ -123,6 +141,8 @@ static bool elements_unite(const LoopNest *a, const LoopNest *b) {
 /* Elements of what is reduced, or rows beside its results. */
 static bool elements_fit_reduced(const LoopNest *elements, const LoopNest *reduced) {
   const Shape *input = reduced->reduce->operands[0]->shape;
+  int64_t row = shape_element_count(elements->shape) / reduced->rows;
+  if (elements->columns > 0 && row > elements->columns) return false;
   if (shape_same_dims(elements->shape, input)) return true;
   return reduces_rows(reduced->reduce, reduced->rows) && hlo_row_dims(elements->shape, reduced->rows) >= 0;
 }

@@ -18,6 +18,8 @@ typedef struct LoopNest {
   const HloInstruction *reduce; /* REDUCED: one that depends on no other; all of them have as many results, but for
                                  * short ones inside, which have more */
   int64_t rows;                 /* REDUCED: results of each reduction */
+  int64_t columns;              /* ELEMENTS: how many columns of one element each (up to 8) a concatenation inside joins
+                                 * to what the last dim of |shape| walks; 0: none */
 } LoopNest;
 
 /* Leading dimensions of |shape| that multiply to |rows| (those of size 1 after them included), or -1. */
@@ -35,7 +37,8 @@ bool hlo_same_reduced_dims(const HloInstruction *a, const HloInstruction *b);
 LoopNest hlo_loop_nest(const HloInstruction *made, bool alone, Arena *scratch);
 
 /* True when one nest of loops computes all results: the same elements; or the same rows; or reductions of equal
- * dimensions of equally large arrays, and elements of such arrays. */
+ * dimensions of equally large arrays, and elements of such arrays.  Joined columns do not stand in longer rows beside
+ * reductions: a nest of elements alone computes all columns of a point at once, in lanes over the points. */
 bool hlo_loop_nests_unite(const LoopNest *nests, int count);
 
 #endif
