@@ -150,6 +150,78 @@ static HloInstruction *transpose_of_ones(HloInstruction *instruction) {
   return algebraic_reshape(instruction->operands[0], instruction->shape);
 }
 
+/* --- transpose of what is made of broadcasts --- */
+
+/* broadcast(x) with its dimension d at |places|[d]: x is transposed where that exchanges its dimensions. */
+static HloInstruction *turned_broadcast(HloInstruction *broadcast, const Shape *shape, const int64_t *places) {
+  HloInstruction *x = broadcast->operands[0];
+  Int64List from = hlo_instruction_ints(broadcast, HLO_ATTR_DIMENSIONS);
+  int64_t order[RANK_LIMIT + 1], dims[RANK_LIMIT + 1], sizes[RANK_LIMIT + 1];
+  for (int64_t i = 0; i < from.count; i++) {
+    int64_t k = i;
+    for (; k > 0 && dims[k - 1] > places[from.data[i]]; k--) {
+      dims[k] = dims[k - 1];
+      order[k] = order[k - 1];
+    }
+    dims[k] = places[from.data[i]];
+    order[k] = i;
+  }
+  if (!is_identity((Int64List){from.count, order})) {
+    for (int64_t i = 0; i < from.count; i++) sizes[i] = x->shape->dims[order[i]];
+    const Shape *turned = shape_array(x->parent->module->shapes, x->shape->type, sizes, (int)from.count);
+    x = hlo_computation_add(x->parent, HLO_TRANSPOSE, turned, &x, 1, (StringView){0});
+    hlo_instruction_set_ints(x, HLO_ATTR_DIMENSIONS, order, from.count);
+  }
+  return algebraic_broadcast(x, shape, dims);
+}
+
+/* |value| is made of broadcasts alone, in at most |depth| operations, and nothing but one user reads what is between.
+ * Adds the elements that are broadcast to |read|. */
+static bool is_of_broadcasts(const HloInstruction *value, int depth, int64_t *read) {
+  if (!is_plain(value->shape)) return false;
+  if (value->opcode == HLO_BROADCAST) {
+    *read += shape_element_count(value->operands[0]->shape);
+    return is_plain(value->operands[0]->shape);
+  }
+  if (depth == 0 || !hlo_opcode_has(value->opcode, OP_ELEMENTWISE) || value->user_count != 1) return false;
+  for (int i = 0; i < value->operand_count; i++) {
+    if (!shape_same_dims(value->operands[i]->shape, value->shape)) return false;
+    if (!is_of_broadcasts(value->operands[i], depth - 1, read)) return false;
+  }
+  return value->operand_count > 0;
+}
+
+static HloInstruction *turned_value(HloInstruction *value, const Shape *like, const int64_t *places) {
+  enum { MOST_OPERANDS = 3 };
+  const Shape *shape = shape_with_type(value->parent->module->shapes, like, value->shape->type);
+  if (value->opcode == HLO_BROADCAST) return turned_broadcast(value, shape, places);
+  HloInstruction *operands[MOST_OPERANDS];
+  XLAC_CHECK(value->operand_count <= MOST_OPERANDS);
+  for (int i = 0; i < value->operand_count; i++) operands[i] = turned_value(value->operands[i], like, places);
+  HloInstruction *made = hlo_computation_add_clone(value->parent, value, shape, operands, value->operand_count);
+  hlo_instruction_remove_sharding(made);
+  return made;
+}
+
+/* transpose(op(broadcast(x), broadcast(y))) → op(broadcast(x'), broadcast(y')), with x' = transpose(x) where the
+ * dimensions of x change places, when all that reads it takes parts: at most half as much is moved, and the parts are
+ * computed where they are read.  Read as a whole it may be as well to turn the array. */
+static HloInstruction *transpose_of_broadcasts(HloInstruction *instruction) {
+  enum { MOST_OPERATIONS = 4 };
+  HloInstruction *inner = instruction->operands[0];
+  int64_t places[RANK_LIMIT + 1], read = 0;
+  Int64List permutation = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS);
+  if (inner->opcode == HLO_BROADCAST || permutation.count > RANK_LIMIT || !is_plain(instruction->shape)) return NULL;
+  for (int i = 0; i < instruction->user_count; i++) {
+    if (instruction->users[i]->opcode != HLO_SLICE) return NULL;
+  }
+  if (instruction->user_count == 0 || hlo_instruction_is_root(instruction)) return NULL;
+  if (!is_of_broadcasts(inner, MOST_OPERATIONS, &read)) return NULL;
+  if (read > shape_element_count(instruction->shape) / 2) return NULL;
+  for (int64_t i = 0; i < permutation.count; i++) places[permutation.data[i]] = i;
+  return turned_value(inner, instruction->shape, places);
+}
+
 /* --- broadcast --- */
 
 /* broadcast(x) to the shape it has → x */
@@ -193,6 +265,7 @@ AlgebraicRules algebraic_shape_rules(void) {
       {HLO_TRANSPOSE, "transpose-broadcast", transpose_broadcast},
       {HLO_TRANSPOSE, "transpose-iota", transpose_iota},
       {HLO_TRANSPOSE, "transpose-of-ones", transpose_of_ones},
+      {HLO_TRANSPOSE, "transpose-of-broadcasts", transpose_of_broadcasts},
       {HLO_BROADCAST, "broadcast-nothing", broadcast_nothing},
       {HLO_BROADCAST, "broadcast-broadcast", broadcast_broadcast},
       {HLO_BROADCAST, "broadcast-of-ones", broadcast_of_ones},
