@@ -210,9 +210,10 @@ static Status try_residents(CodeDraft *draft, const HloModule *module, const Buf
   return module_runs_find(draft->arena, module, assignment, kernels, plans, diag, &plans->runs);
 }
 
-/* Policies, each of which knows more than those before it, and how many times the cycles of the first one plans may
- * take that move fewer bytes. */
-static const ResidencyPolicy policies[] = {{false, false}, {true, false}, {true, true}};
+/* Policies, each of which knows more than those before it; what is tried where the first has lacked room; and how
+ * many times the cycles of others plans may take that move fewer bytes. */
+static const ResidencyPolicy policies[] = {{false, false, false}, {true, false, false}, {true, true, false}};
+static const ResidencyPolicy policy_for_rest = {false, false, true};
 enum { POLICIES = sizeof policies / sizeof *policies };
 static const double MOST_CYCLES = 1.0075;
 
@@ -265,33 +266,86 @@ static void take_trial(CodeDraft *draft, const KeepTrial *trial, BufferAssignmen
   if (more > 0) assignment->workspace_alignment = max_i64(assignment->workspace_alignment, SPACE_ALIGNMENT);
 }
 
+/* Of |count| |trials| by policies the one that moves the fewest bytes in not many more cycles than the first; NULL: the
+ * workspace of none is within |most| bytes. */
+static KeepTrial *choose_trial(KeepTrial *trials, int32_t count, int64_t most) {
+  KeptCost first = trial_cost(&trials[0]), least = first;
+  KeepTrial *best = NULL;
+  for (int32_t t = 0; t < count; t++) {
+    KeptCost cost = trial_cost(&trials[t]);
+    bool is_better = best == NULL || (cost.bytes < least.bytes && cost.cycles <= first.cycles * MOST_CYCLES);
+    if (!is_better || trials[t].bytes > most) continue;
+    best = &trials[t];
+    least = cost;
+  }
+  return best;
+}
+
+/* Kernels that are as they were are priced in both trials, or in none. */
+static void share_prices(KeepTrial *left, KeepTrial *right, int32_t count) {
+  for (int32_t p = 0; p < count; p++) {
+    ModulePlan *a = (ModulePlan *)&left->before.plans[p], *b = (ModulePlan *)&right->before.plans[p];
+    if (a->verdict.machine == NULL) a->verdict = b->verdict;
+    if (b->verdict.machine == NULL) b->verdict = a->verdict;
+  }
+}
+
+/* Takes |rest|, by policy_for_rest, instead of |best| where, both cut into strips, it moves fewer bytes in not many
+ * more cycles, or takes fewer where that one takes many more. */
+static Status cut_both(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
+                       KeptPlans *cache, DiagSink *diag, KeepTrial *rest, KeepTrial *best) {
+  int32_t count = best->before.count;
+  KeptCost cost = trial_cost(rest), known = trial_cost(best);
+  bool is_promising = cost.cycles <= known.cycles * MOST_CYCLES && rest->bytes <= most &&
+                      (cost.bytes < known.bytes || cost.cycles < known.cycles);
+  RETURN_IF_ERROR(try_strips(draft, module, assignment, most, cache, diag, best));
+  if (!is_promising) return STATUS_OK;
+  RETURN_IF_ERROR(try_strips(draft, module, assignment, most, cache, diag, rest));
+  share_prices(rest, best, count);
+  cost = trial_cost(rest);
+  known = trial_cost(best);
+  bool is_better = cost.cycles <= known.cycles * MOST_CYCLES &&
+                   (cost.bytes < known.bytes || cost.cycles * MOST_CYCLES < known.cycles);
+  if (is_better) *best = *rest;
+  return STATUS_OK;
+}
+
+/* By the policies that tell something of |before|.  The last of |out_trials| is by policy_for_rest if |*out_lacks|. */
+static Status try_policies(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment,
+                           const ModulePlans *before, KeptPlans *cache, DiagSink *diag, KeepTrial *out_trials,
+                           int32_t *out_count, bool *out_lacks) {
+  int32_t count = 0;
+  *out_lacks = false;
+  for (int32_t p = 0; p <= POLICIES; p++) {
+    ResidencyPolicy policy = p < POLICIES ? policies[p] : policy_for_rest;
+    bool is_meant = p < POLICIES ? module_plans_policy_tells(before, policy) : out_trials[0].plans.lacks_room;
+    if (p > 0 && (!out_trials[0].plans.has_residents || !is_meant)) continue;
+    KeepTrial *trial = &out_trials[count++];
+    *trial = (KeepTrial){draft->kernels, *before, *before, policy, 0};
+    RETURN_IF_ERROR(try_residents(draft, module, assignment, trial->kernels, trial->policy, cache, &trial->plans, diag,
+                                  &trial->bytes));
+    *out_lacks = policy.plans_for_rest;
+  }
+  *out_count = count;
+  return STATUS_OK;
+}
+
 Status code_draft_keep(CodeDraft *draft, const HloModule *module, BufferAssignment *assignment, int64_t room,
                        DiagSink *diag) {
   if (draft->plans == NULL || draft->has_kept) return STATUS_OK;
   draft->has_kept = true;
   ModulePlans before = *draft->plans;
-  KeepTrial tried[POLICIES], *best = NULL;
+  KeepTrial tried[POLICIES + 1];
   int64_t most = assignment->workspace_bytes + min_i64(room, INT64_MAX - assignment->workspace_bytes);
-  int32_t count = 0;
+  int32_t count;
+  bool lacks_room;
   KeptPlans *cache = kept_plans_create(draft->arena);
   before.plans = ARENA_COPY_ARRAY(draft->arena, ModulePlan, before.plans, before.count);
-  for (int32_t p = 0; p < POLICIES; p++) {
-    if (p > 0 && (!tried[0].plans.has_residents || !module_plans_policy_tells(&before, policies[p]))) continue;
-    KeepTrial *trial = &tried[count++];
-    *trial = (KeepTrial){draft->kernels, before, before, policies[p], 0};
-    RETURN_IF_ERROR(try_residents(draft, module, assignment, trial->kernels, trial->policy, cache, &trial->plans, diag,
-                                  &trial->bytes));
-  }
-  KeptCost first = trial_cost(&tried[0]), least = first;
-  for (int32_t t = 0; t < count; t++) {
-    KeptCost cost = trial_cost(&tried[t]);
-    bool is_better = best == NULL || (cost.bytes < least.bytes && cost.cycles <= first.cycles * MOST_CYCLES);
-    if (!is_better || tried[t].bytes > most) continue;
-    best = &tried[t];
-    least = cost;
-  }
+  RETURN_IF_ERROR(try_policies(draft, module, assignment, &before, cache, diag, tried, &count, &lacks_room));
+  KeepTrial *best = choose_trial(tried, lacks_room ? count - 1 : count, most);
   if (best != NULL) {
-    RETURN_IF_ERROR(try_strips(draft, module, assignment, most, cache, diag, best));
+    RETURN_IF_ERROR(lacks_room ? cut_both(draft, module, assignment, most, cache, diag, &tried[count - 1], best)
+                               : try_strips(draft, module, assignment, most, cache, diag, best));
     take_trial(draft, best, assignment);
     if (!written_plans_have_residents(&draft->written)) return STATUS_OK;
   }

@@ -69,6 +69,7 @@ typedef struct ModulePlans {
   IntMap plan_of_use;              /* KernelUse → number of |plans|; of module_plans_keep, empty before */
   int32_t move_count;
   const LoopMove *moves; /* of module_plans_keep, like the next */
+  bool lacks_room;       /* as Residency says of what was chosen of them */
   bool has_residents;
   int64_t resident_bytes;  /* of the space that all plans with residents work in, one after the other */
   int64_t space_offset;    /* of that in the workspace */
@@ -110,7 +111,7 @@ const Plan *module_plans_to_change(const ModulePlans *plans, const KernelUse *us
 /* A plan in |room| bytes of the Buffer, made with a third of the effort; NULL: there is none, or it is too long. */
 const Plan *module_plan_within(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
                                const TilerOptions *options, int64_t room, DiagSink *diag);
-/* Whether |policy| tells more of |plans|, without residents, than that of two false does. */
+/* Whether |policy| tells more of |plans|, without residents, than that of nothing but false does. */
 bool module_plans_policy_tells(const ModulePlans *plans, ResidencyPolicy policy);
 
 typedef struct KeptCost {

@@ -31,10 +31,12 @@ typedef struct RoomPlan {
 typedef ARRAY(StringView) NameArray;
 
 struct KeptPlans {
-  StringMap kept;   /* identity of a Kernel and interface, as text → KeptPlan */
-  IntMap wholes;    /* identity of a Kernel → its plan in one tile, a pointer; 0: none that is another than its own */
-  StringMap within; /* identity of a Kernel and bytes, as text → RoomPlan */
+  StringMap kept;       /* key of a Kernel and interface, as text → KeptPlan */
+  IntMap wholes;        /* key of a Kernel → its plan in one tile, a pointer; 0: none that is another than its own */
+  StringMap within;     /* key of a Kernel and bytes, as text → RoomPlan */
   int32_t made, policy; /* of those; policies before */
+  const KernelTable *kernels; /* those at hand */
+  int32_t table;              /* number of that table, since each that is cut counts identities of strips anew */
 };
 
 typedef struct PlanKeeper {
@@ -84,11 +86,17 @@ const Plan *module_plan_within(Arena *arena, const Kernel *kernel, StringView na
   return made;
 }
 
+/* What stands for |use|'s Kernel in the cache. */
+static uint64_t cache_key(const PlanKeeper *keeper, const KernelUse *use) {
+  return (uint64_t)use->identity + (use->strip.extent > 0 ? (uint64_t)keeper->cache->table << 32 : 0);
+}
+
 static const Plan *plan_within(void *self, const KernelUse *use, int64_t room) {
   PlanKeeper *keeper = self;
   const Plan *plan = plan_to_change(self, use);
   if (plan == NULL || room == 0) return plan;
-  StringView key = sv_from_cstring(arena_printf(keeper->arena, "%d in %" PRId64, use->identity, room));
+  StringView key =
+      sv_from_cstring(arena_printf(keeper->arena, "%" PRIu64 " in %" PRId64, cache_key(keeper, use), room));
   RoomPlan *within = string_map_get(&keeper->cache->within, key);
   if (within != NULL) return within->plan;
   if (keeper->cache->made == MOST_WITHIN + keeper->cache->policy * MORE_WITHIN) return NULL;
@@ -105,8 +113,8 @@ static const Plan *plan_within(void *self, const KernelUse *use, int64_t room) {
 static StringView interface_text(const PlanKeeper *keeper, const KernelUse *use, const PlanInterface *interface) {
   StringBuilder text;
   sb_init(&text, keeper->arena);
-  sb_printf(&text, "%d in %" PRId64 " to %" PRId64 " of %" PRId64, use->identity, interface->base, interface->limit,
-            interface->room);
+  sb_printf(&text, "%" PRIu64 " in %" PRId64 " to %" PRId64 " of %" PRId64, cache_key(keeper, use), interface->base,
+            interface->limit, interface->room);
   for (int32_t r = 0; r < interface->count; r++) {
     const PlanResident *resident = &interface->residents[r];
     sb_printf(&text, "; %d at %" PRId64 "%s%s", resident->buffer, resident->begin, resident->is_there ? " there" : "",
@@ -118,7 +126,7 @@ static StringView interface_text(const PlanKeeper *keeper, const KernelUse *use,
 /* The plan of |use| in one tile, where its own has more operations; NULL: there is none. */
 static const Plan *whole_plan(PlanKeeper *keeper, const KernelUse *use) {
   int64_t found;
-  if (int_map_find(&keeper->cache->wholes, (uint64_t)use->identity, &found)) return (const Plan *)(intptr_t)found;
+  if (int_map_find(&keeper->cache->wholes, cache_key(keeper, use), &found)) return (const Plan *)(intptr_t)found;
   const Plan *own = module_plans_of(keeper->before, use), *whole = NULL;
   int64_t operations = 0;
   for (int32_t c = 0; c < own->command_count; c++) {
@@ -126,7 +134,7 @@ static const Plan *whole_plan(PlanKeeper *keeper, const KernelUse *use) {
     operations += plan_loop_instances(own, own->commands[c].loop);
   }
   if (operations > 1) whole = tiler_plan_whole(keeper->arena, own->kernel, own->name, keeper->machine, keeper->options);
-  int_map_set(&keeper->cache->wholes, (uint64_t)use->identity, (intptr_t)whole);
+  int_map_set(&keeper->cache->wholes, cache_key(keeper, use), (intptr_t)whole);
   return whole;
 }
 
@@ -319,11 +327,14 @@ Status module_plans_keep(Arena *arena, const HloModule *module, const BufferAssi
   PlanKeeper keeper = {.arena = arena, .machine = plans->machine, .before = &before, .diag = &quiet};
   keeper.options = options;
   keeper.cache = cache;
+  if (cache->kernels != kernels) cache->table++;
+  cache->kernels = kernels;
   int_map_init(&keeper.number_of_kept, arena);
   ResidencyModel model = {&keeper, policy, plan_to_change, plan_within, cycles_of};
   Residency residency;
   RETURN_IF_ERROR(residency_choose(arena, module, assignment, kernels, plans->machine, &model, diag, &residency));
   cache->policy++;
+  plans->lacks_room = residency.lacks_room;
   if (residency.use_count == 0) return STATUS_OK;
   keeper.diag = diag;
   return replace(&keeper, kernels, &residency, hlo_execution_counts(arena, module, 1), plans);

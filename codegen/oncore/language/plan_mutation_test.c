@@ -412,10 +412,10 @@ static void load_subjects(Fixture *fixture, SubjectArray *subjects) {
       for (int32_t p = 0; p < plans.count; p++)
         if (is_small(fixture, plans.plans[p].plan, machine))
           add_subject(fixture, subject, plans.plans[p].plan, subjects);
-      assert_int_equal(
-          module_plans_keep(fixture->arena, module, assignment, kernels, &subject.options,
-                            (ResidencyPolicy){true, true}, kept_plans_create(fixture->arena), &fixture->diag, &plans),
-          STATUS_OK);
+      assert_int_equal(module_plans_keep(fixture->arena, module, assignment, kernels, &subject.options,
+                                         (ResidencyPolicy){true, true, false}, kept_plans_create(fixture->arena),
+                                         &fixture->diag, &plans),
+                       STATUS_OK);
       for (int32_t p = 0; p < plans.count; p++)
         if (plan_has_residents(plans.plans[p].plan) && !plans.plans[p].is_move &&
             is_small(fixture, plans.plans[p].plan, machine))

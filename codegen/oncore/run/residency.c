@@ -34,6 +34,7 @@ typedef struct Chooser {
   int64_t *bases, *limits;          /* by event: the most room between places of what is taken */
   int64_t *tiles;                   /* by event: where the Kernel's own tiles begin, there or further up */
   int64_t *rooms;                   /* by event: bytes that the Kernel's plan is made for; 0: all of the Buffer */
+  bool lacks_room;                  /* as Residency says */
   double estimate;                  /* cycles of all its Kernels in a run of the module, about */
   double *saved; /* by computation id: cycles in a run of the module; moves around a loop count with its body */
   ARRAY(ResidentUse) uses;
@@ -90,6 +91,15 @@ static bool is_first_resident(const Chooser *chooser, int32_t event, int32_t num
   return true;
 }
 
+/* Bytes of the tiles of |event|'s Kernel that are gone: copies of residents. */
+static int64_t replaced_bytes(const Chooser *chooser, int32_t event) {
+  const Plan *plan = plan_at(chooser, event);
+  int64_t bytes = 0;
+  for (int32_t t = chooser->touches.begins[event]; plan != NULL && t < chooser->touches.begins[event + 1]; t++)
+    if (is_first_resident(chooser, event, t)) bytes += plan_copied_bytes(plan, touch_at(chooser, t)->buffer);
+  return bytes;
+}
+
 /* Bytes of tiles that the Kernel of |event| has beside its residents. */
 static int64_t own_bytes(const Chooser *chooser, int32_t event) {
   const Plan *plan = plan_at(chooser, event);
@@ -97,10 +107,7 @@ static int64_t own_bytes(const Chooser *chooser, int32_t event) {
   for (int32_t t = 0; plan != NULL && t < plan->tensor_count; t++) {
     if (!plan->tensors[t].is_alias) bytes += align_up(plan->tensors[t].end - plan->tensors[t].begin, plan->alignment);
   }
-  for (int32_t t = chooser->touches.begins[event]; plan != NULL && t < chooser->touches.begins[event + 1]; t++) {
-    if (is_first_resident(chooser, event, t)) bytes -= plan_copied_bytes(plan, touch_at(chooser, t)->buffer);
-  }
-  return bytes;
+  return bytes - replaced_bytes(chooser, event);
 }
 
 static void set_taken(Chooser *chooser, RunCandidate *candidate, bool is_taken) {
@@ -176,14 +183,25 @@ static bool may_all_stay(const Chooser *chooser, int32_t event, const Plan *plan
   return true;
 }
 
-/* A plan for |event| whose tiles have room in |left| bytes: its own, or one that is made for about so many. */
+/* Whether the plan of |event| for |room| bytes, which it has then, has room for its tiles in |left|. */
+static bool fits_within(Chooser *chooser, int32_t event, int64_t room, int64_t left) {
+  chooser->rooms[event] = room;
+  const Plan *plan = room > 0 ? plan_at(chooser, event) : NULL;
+  return plan != NULL && may_all_stay(chooser, event, plan) && own_bytes(chooser, event) <= left;
+}
+
+/* A plan for |event| whose tiles have room in |left| bytes: its own, or one that is made for about so many, or by a
+ * policy that plans for the rest for as many more as residents replace of its own. */
 static bool find_room(Chooser *chooser, int32_t event, int64_t left) {
-  int64_t before = chooser->rooms[event], step = machine_buffer_usable(chooser->machine) / ROOM_STEPS;
+  int64_t before = chooser->rooms[event], usable = machine_buffer_usable(chooser->machine);
+  int64_t step = usable / ROOM_STEPS;
   chooser->rooms[event] = 0;
   if (own_bytes(chooser, event) <= left) return true;
-  chooser->rooms[event] = step > 0 && left > 0 ? left / step * step : 0;
-  const Plan *plan = chooser->rooms[event] > 0 ? plan_at(chooser, event) : NULL;
-  if (plan != NULL && may_all_stay(chooser, event, plan) && own_bytes(chooser, event) <= left) return true;
+  int64_t least = step > 0 && left > 0 ? left / step * step : 0, most = least;
+  if (step > 0) most = max_i64(least, min_i64(left + replaced_bytes(chooser, event), usable - 1) / step * step);
+  if (chooser->model->policy.plans_for_rest && most > least && fits_within(chooser, event, most, left)) return true;
+  chooser->lacks_room = chooser->lacks_room || most > least;
+  if (fits_within(chooser, event, least, left)) return true;
   chooser->rooms[event] = before;
   return false;
 }
@@ -697,6 +715,7 @@ Status residency_choose(Arena *arena, const HloModule *module, const BufferAssig
     bool is_chosen = chooser.times[computation->id] > 0 && !is_opened[computation->id];
     if (is_chosen) RETURN_IF_ERROR(choose(&chooser, computation));
   }
-  *out_residency = (Residency){chooser.uses.count, chooser.loops.count, chooser.uses.data, chooser.loops.data};
+  *out_residency =
+      (Residency){chooser.lacks_room, chooser.uses.count, chooser.loops.count, chooser.uses.data, chooser.loops.data};
   return STATUS_OK;
 }

@@ -23,6 +23,7 @@
 typedef struct ResidencyPolicy {
   bool brings_streams; /* operations may bring what was a stream of loads (plan_brings_stream) */
   bool counts_again;   /* what one Kernel loads again and again (plan_loads_again), it loads once where that stays */
+  bool plans_for_rest; /* plans in less room are made for what is left and the tiles that residents replace */
 } ResidencyPolicy;
 
 /* What is known of the plans of uses. */
@@ -60,6 +61,7 @@ typedef struct ResidentLoop {
 } ResidentLoop;
 
 typedef struct Residency {
+  bool lacks_room; /* something has found none that a policy which plans for the rest looks for */
   int64_t use_count, loop_count;
   const ResidentUse *uses;
   const ResidentLoop *loops;
