@@ -293,6 +293,40 @@ static LLVMValueRef all_lanes(const VecBuilder *vec, int lanes) {
   return vec_splat(vec, LLVMConstInt(LLVMInt1TypeInContext(vec->context), 1, false), lanes);
 }
 
+/* Lanes [first, first + count) of a mask; known to be none where one side of a conjunction has none. */
+static LLVMValueRef mask_slice(const VecBuilder *vec, LLVMValueRef mask, int first, int count) {
+  if (LLVMIsAInstruction(mask) == NULL || LLVMGetInstructionOpcode(mask) != LLVMAnd)
+    return vec_slice(vec, mask, first, count);
+  LLVMValueRef a = mask_slice(vec, LLVMGetOperand(mask, 0), first, count);
+  if (LLVMIsNull(a)) return a;
+  LLVMValueRef b = mask_slice(vec, LLVMGetOperand(mask, 1), first, count);
+  return LLVMIsNull(b) ? b : LLVMBuildAnd(vec->builder, a, b, "");
+}
+
+/* AVX2's: LLVM 19 splits what is longer than a register as well, but where only a part of the mask is a constant, it
+ * reads all of a register that this leaves out, or fails. */
+static bool is_split(const VecTarget *target, PrimitiveType type, int lanes) {
+  return target->has_masks_32 && !target->has_masks && lanes % 2 == 0 &&
+         lanes * type_storage_bytes(type) * 8 > target->vector_bits;
+}
+
+LLVMValueRef vec_load_masked(const VecBuilder *vec, PrimitiveType type, LLVMValueRef pointer, LLVMValueRef mask,
+                             int lanes) {
+  LLVMTypeRef memory = vec_memory_type(vec, type, lanes);
+  if (LLVMIsNull(mask)) return LLVMConstNull(memory);
+  if (is_split(vec->target, type, lanes)) {
+    int half = lanes / 2;
+    LLVMValueRef index = LLVMConstInt(LLVMInt64TypeInContext(vec->context), (unsigned)half, false);
+    LLVMValueRef next = LLVMBuildGEP2(vec->builder, vec_memory_type(vec, type, 1), pointer, &index, 1, "");
+    LLVMValueRef low = vec_load_masked(vec, type, pointer, mask_slice(vec, mask, 0, half), half);
+    LLVMValueRef high = vec_load_masked(vec, type, next, mask_slice(vec, mask, half, half), half);
+    return vec_join(vec, low, high, half);
+  }
+  LLVMTypeRef overloads[] = {memory, LLVMTypeOf(pointer)};
+  LLVMValueRef arguments[] = {pointer, alignment_value(vec, type), mask, LLVMConstNull(memory)};
+  return vec_intrinsic(vec, "llvm.masked.load", overloads, 2, arguments, 4);
+}
+
 LLVMValueRef vec_load(const VecBuilder *vec, PrimitiveType type, LLVMValueRef pointer, LLVMValueRef mask, int lanes) {
   LLVMTypeRef memory = vec_memory_type(vec, type, lanes);
   LLVMValueRef loaded;
@@ -300,9 +334,7 @@ LLVMValueRef vec_load(const VecBuilder *vec, PrimitiveType type, LLVMValueRef po
     loaded = LLVMBuildLoad2(vec->builder, memory, pointer, "");
     LLVMSetAlignment(loaded, (unsigned)type_storage_bytes(type));
   } else {
-    LLVMTypeRef overloads[] = {memory, LLVMTypeOf(pointer)};
-    LLVMValueRef arguments[] = {pointer, alignment_value(vec, type), mask, LLVMConstNull(memory)};
-    loaded = vec_intrinsic(vec, "llvm.masked.load", overloads, 2, arguments, 4);
+    loaded = vec_load_masked(vec, type, pointer, mask, lanes);
   }
   return vec_from_memory(vec, type, loaded, lanes);
 }

@@ -29,6 +29,9 @@ typedef enum VecNan { VEC_NAN_ANY, VEC_NAN_SHORT } VecNan;
 LLVMValueRef vec_round_float(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, VecNan nan, int lanes);
 /* Nearest integer, ties to even. */
 LLVMValueRef vec_float_rint(const VecBuilder *vec, PrimitiveType type, LLVMValueRef x, int lanes);
+/* As vec_load does where |mask| is not NULL, but as it is in memory. */
+LLVMValueRef vec_load_masked(const VecBuilder *vec, PrimitiveType type, LLVMValueRef pointer, LLVMValueRef mask,
+                             int lanes);
 LLVMValueRef vec_to_memory(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes);
 
 /* vec_narrow_float.c: floats of a byte and less; lanes of bytes and of f32.  vec_narrow_from_float is given numbers of

@@ -10,13 +10,8 @@ static LLVMValueRef load_at(const VecBuilder *vec, PrimitiveType type, LLVMValue
                             LLVMValueRef mask, int lanes) {
   LLVMValueRef index = LLVMConstInt(LLVMInt64TypeInContext(vec->context), (unsigned long long)offset, true);
   LLVMValueRef place = LLVMBuildGEP2(vec->builder, vec_memory_type(vec, type, 1), pointer, &index, 1, "");
+  if (mask != NULL) return vec_load_masked(vec, type, place, mask, lanes);
   LLVMTypeRef memory = vec_memory_type(vec, type, lanes);
-  if (mask != NULL) {
-    LLVMTypeRef overloads[] = {memory, LLVMTypeOf(place)};
-    LLVMValueRef alignment = vec_int(vec, 32, (uint64_t)type_storage_bytes(type), 1);
-    LLVMValueRef arguments[] = {place, alignment, mask, LLVMConstNull(memory)};
-    return vec_intrinsic(vec, "llvm.masked.load", overloads, 2, arguments, 4);
-  }
   LLVMValueRef loaded = LLVMBuildLoad2(vec->builder, memory, place, "");
   LLVMSetAlignment(loaded, (unsigned)type_storage_bytes(type));
   return loaded;
