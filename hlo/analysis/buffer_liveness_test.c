@@ -326,29 +326,36 @@ static void expect_sweeps_to_find_all(Fixture *fixture, const char *text) {
   }
 }
 
+/* Asynchronous code, which may write until the end that another computation's reader waits for. */
+static const char read_after_the_end[] =
+    "HloModule m, is_scheduled=true\n"
+    "w {\n  a = f32[4] parameter(0)\n  b = f32[4] negate(a)\n  ROOT c = f32[4] reverse(b), dimensions={0}\n}\n"
+    "ENTRY e {\n  p = f32[4] parameter(0)\n  x = f32[4] sine(p)\n"
+    "  begin = ((f32[4]), f32[4], s32[]) async-start(x), calls=w\n  y = f32[4] cosine(p)\n  z = f32[4] sine(y)\n"
+    "  end = f32[4] async-done(begin)\n  ROOT s = f32[4] add(end, z)\n}\n";
+
+/* What runs after the start may still write when something after it in the sequence, but not the end, is done. */
+static const char made_after_the_start[] =
+    "HloModule m, is_scheduled=true\n"
+    "w {\n  a = f32[4] parameter(0)\n  b = f32[4] negate(a)\n  ROOT c = f32[4] reverse(b), dimensions={0}\n}\n"
+    "ENTRY e {\n  p = f32[4] parameter(0)\n  x = f32[4] sine(p)\n"
+    "  begin = ((f32[4]), f32[4], s32[]) async-start(x), calls=w\n  end = f32[4] async-done(begin)\n"
+    "  y = f32[4] cosine(p), control-predecessors={begin}\n  ROOT s = f32[4] add(end, y)\n}\n";
+
+static const char roots_that_are_not_last[] =
+    "HloModule m, is_scheduled=true\n"
+    "f {\n  a = f32[4] parameter(0)\n  b = f32[4] negate(a)\n  ROOT c = f32[4] sine(b)\n  d = f32[4] sine(c)\n}\n"
+    "ENTRY e {\n  p = f32[4] parameter(0)\n  q = f32[4] negate(p)\n  ROOT r = f32[4] call(q), to_apply=f\n"
+    "  t = f32[4] negate(p)\n  u = f32[4] sine(t)\n}\n";
+
+static const char parameters_in_the_middle[] =
+    "HloModule m, is_scheduled=true\nENTRY e {\n  k = f32[4] constant({1,2,3,4})\n  p = f32[4] parameter(0)\n"
+    "  x = f32[4] negate(p)\n  q = f32[4] parameter(1)\n  y = f32[4] add(x, k)\n  ROOT r = f32[4] add(y, q)\n}\n";
+
 static void all_pairs_of_loops_branches_and_asynchronous_code_are_found(void **state) {
-  static const char *const texts[] = {
-      LOOP_AND_BRANCHES, TWO_CHAINS, "HloModule m\n" TWO_ARGUMENTS,
-      /* asynchronous code, which may write until the end that another computation's reader waits for */
-      "HloModule m, is_scheduled=true\n"
-      "w {\n  a = f32[4] parameter(0)\n  b = f32[4] negate(a)\n  ROOT c = f32[4] reverse(b), dimensions={0}\n}\n"
-      "ENTRY e {\n  p = f32[4] parameter(0)\n  x = f32[4] sine(p)\n"
-      "  begin = ((f32[4]), f32[4], s32[]) async-start(x), calls=w\n  y = f32[4] cosine(p)\n  z = f32[4] sine(y)\n"
-      "  end = f32[4] async-done(begin)\n  ROOT s = f32[4] add(end, z)\n}\n",
-      /* what runs after the start may still write when something after it in the sequence, but not the end, is done */
-      "HloModule m, is_scheduled=true\n"
-      "w {\n  a = f32[4] parameter(0)\n  b = f32[4] negate(a)\n  ROOT c = f32[4] reverse(b), dimensions={0}\n}\n"
-      "ENTRY e {\n  p = f32[4] parameter(0)\n  x = f32[4] sine(p)\n"
-      "  begin = ((f32[4]), f32[4], s32[]) async-start(x), calls=w\n  end = f32[4] async-done(begin)\n"
-      "  y = f32[4] cosine(p), control-predecessors={begin}\n  ROOT s = f32[4] add(end, y)\n}\n",
-      /* a root, and one that calls, with instructions after them */
-      "HloModule m, is_scheduled=true\n"
-      "f {\n  a = f32[4] parameter(0)\n  b = f32[4] negate(a)\n  ROOT c = f32[4] sine(b)\n  d = f32[4] sine(c)\n}\n"
-      "ENTRY e {\n  p = f32[4] parameter(0)\n  q = f32[4] negate(p)\n  ROOT r = f32[4] call(q), to_apply=f\n"
-      "  t = f32[4] negate(p)\n  u = f32[4] sine(t)\n}\n",
-      /* parameters in the middle of their computation */
-      "HloModule m, is_scheduled=true\nENTRY e {\n  k = f32[4] constant({1,2,3,4})\n  p = f32[4] parameter(0)\n"
-      "  x = f32[4] negate(p)\n  q = f32[4] parameter(1)\n  y = f32[4] add(x, k)\n  ROOT r = f32[4] add(y, q)\n}\n"};
+  const char *const texts[] = {LOOP_AND_BRANCHES,       TWO_CHAINS,           "HloModule m\n" TWO_ARGUMENTS,
+                               read_after_the_end,      made_after_the_start, roots_that_are_not_last,
+                               parameters_in_the_middle};
   for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) expect_sweeps_to_find_all(*state, texts[i]);
 }
 
