@@ -367,11 +367,13 @@ static FusionDecision decide_costly(const HloInstruction *producer, const Fusion
 }
 
 /* What |producer| alone needs is costly and no smaller: were |producer| computed several times an element, that would
- * be stored. */
+ * be stored.  A contraction is stored anyway: both forms keep as many bytes, and kernels of vector processors that read
+ * at several places (the gradient of a pooling) load more where |producer| is what they read. */
 static bool stands_for_operand(const HloInstruction *producer) {
   for (int i = 0; i < producer->operand_count; i++) {
     const HloInstruction *operand = producer->operands[i];
     if (operand->shape->rank == 0 || operand->user_count > 1 || fusion_cost(operand) != FUSION_COST_HIGH) continue;
+    if (fusion_is_contraction(operand)) continue;
     if (shape_byte_size(operand->shape) >= shape_byte_size(producer->shape)) return true;
   }
   return false;
