@@ -74,10 +74,10 @@ static Status status_of(const ModuleRun *run, int code, DiagSink *diag) {
 static Status prepare(ModuleRun *run, DiagSink *diag) {
   const XlacDescriptor *descriptor = run->descriptor;
   if (descriptor->prepared_bytes == 0 || run->is_prepared) return STATUS_OK;
-  run->is_prepared = true;
   double start = monotonic_seconds();
   int code = descriptor->prepare((const void *const *)run->arguments, run->prepared, run->workspace, run->options);
   run->prepare_seconds = monotonic_seconds() - start;
+  run->is_prepared = code == 0;
   return status_of(run, code, diag);
 }
 

@@ -112,6 +112,27 @@ static int plus_one(const void *const *arguments, void *const *results, void *wo
   return 0;
 }
 
+static int fail_to_prepare(const void *const *arguments, void *prepared, void *workspace,
+                           const XlacRunOptions *options) {
+  (void)arguments, (void)prepared, (void)workspace, (void)options;
+  return XLAC_CALL_FAILED;
+}
+
+static void runner_runs_nothing_that_is_not_prepared(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  DiagSink diag;
+  diag_sink_init(&diag, arena);
+  XlacDescriptor with = descriptor;
+  with.prepared_bytes = 4;
+  with.prepared_alignment = 64;
+  with.prepare = fail_to_prepare;
+  ModuleRun *run = runner_create(arena, plus_one, &with, NULL);
+  assert_int_equal(runner_execute(run, &diag, NULL), STATUS_INVALID);
+  assert_int_equal(runner_execute(run, &diag, NULL), STATUS_INVALID);
+  arena_destroy(arena);
+}
+
 static void runner_prepares_once_before_the_first_run(void **state) {
   (void)state;
   Arena *arena = arena_create();
@@ -181,6 +202,7 @@ int main(void) {
       cmocka_unit_test(runner_execute_keeps_aliased_arguments),
       cmocka_unit_test(runner_create_has_scratch_for_each_worker),
       cmocka_unit_test(runner_prepares_once_before_the_first_run),
+      cmocka_unit_test(runner_runs_nothing_that_is_not_prepared),
       cmocka_unit_test(run_times_of_an_even_number),
       cmocka_unit_test(tensor_store_logical_follows_the_layout),
       cmocka_unit_test(tensor_from_npy_converts_within_kind),
