@@ -21,3 +21,8 @@ void *array_grow(Arena *arena, const void *data, size_t element_size, int64_t co
   *capacity = larger;
   return grown;
 }
+
+int array_compare_int32(const void *left, const void *right) {
+  const int32_t *a = left, *b = right;
+  return *a < *b ? -1 : *a > *b;
+}

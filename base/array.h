@@ -39,4 +39,7 @@
 /* What array_reserve does when there is no room: at least doubles. */
 void *array_grow(Arena *arena, const void *data, size_t element_size, int64_t count, int64_t wanted, int64_t *capacity);
 
+/* For qsort: numbers of type int32_t, ascending. */
+int array_compare_int32(const void *left, const void *right);
+
 #endif

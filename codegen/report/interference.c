@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "codegen/report/analysis_report.h"
 #include "codegen/report/report_internal.h"
 
@@ -14,11 +15,6 @@ typedef struct Neighbours {
 } Neighbours;
 
 enum { MOST_LISTED = 32 };
-
-static int compare_ids(const void *left, const void *right) {
-  const int32_t *a = left, *b = right;
-  return *a < *b ? -1 : *a > *b;
-}
 
 /* Whether a list that has no room for both has it for |a|: the larger one, then the one that comes first. */
 static bool is_listed_before(const TuplePointsTo *points_to, int32_t a, int32_t b) {
@@ -66,7 +62,7 @@ static void text_order(StringBuilder *out, Arena *arena, const BufferLiveness *l
     if (liveness->maybe_live_out[i]) sb_append_cstring(out, ", maybe live out,");
     sb_append_cstring(out, of->count > 0 ? " interferes with " : " interferes with nothing");
     if (of->count > of->listed) sb_printf(out, "%lld, the largest: ", (long long)of->count);
-    if (of->listed > 1) qsort(of->largest, (size_t)of->listed, sizeof(int32_t), compare_ids);
+    if (of->listed > 1) qsort(of->largest, (size_t)of->listed, sizeof(int32_t), array_compare_int32);
     for (int k = 0; k < of->listed; k++) {
       if (k > 0) sb_append_cstring(out, ", ");
       report_position(out, points_to->buffers[of->largest[k]].definition);

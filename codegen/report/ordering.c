@@ -1,6 +1,7 @@
 /* What waits for what, and what may run at once: text or JSON. */
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/checked_math.h"
 #include "codegen/report/analysis_report.h"
 #include "codegen/report/report_internal.h"
@@ -86,11 +87,6 @@ static void list_at_once(const AtOnce *found, int64_t place, PlaceList *list) {
       list->places[list->count++] = (int32_t)(word * 64 + __builtin_ctzll(bits));
 }
 
-static int compare_places(const void *left, const void *right) {
-  const int32_t *a = left, *b = right;
-  return *a < *b ? -1 : *a > *b;
-}
-
 /* What |instruction| reads and its control predecessors, each once. */
 static void list_waits(const ExecutionOrder *order, const HloInstruction *instruction, PlaceList *list) {
   const HloAttr *control = hlo_instruction_attr(instruction, HLO_ATTR_CONTROL_PREDECESSORS);
@@ -99,7 +95,7 @@ static void list_waits(const ExecutionOrder *order, const HloInstruction *instru
     list->places[count++] = order->places[instruction->operands[k]->id];
   for (int64_t k = 0; control && k < control->value.instructions.count; k++)
     list->places[count++] = order->places[control->value.instructions.data[k]->id];
-  if (count > 1) qsort(list->places, (size_t)count, sizeof(int32_t), compare_places);
+  if (count > 1) qsort(list->places, (size_t)count, sizeof(int32_t), array_compare_int32);
   list->count = 0;
   for (int64_t i = 0; i < count; i++)
     if (i == 0 || list->places[i] != list->places[i - 1]) list->places[list->count++] = list->places[i];

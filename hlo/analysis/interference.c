@@ -24,11 +24,6 @@ struct InterferenceSweep {
   ARRAY(int32_t) others; /* of this step */
 };
 
-static int compare_ids(const void *left, const void *right) {
-  const int32_t *a = left, *b = right;
-  return *a < *b ? -1 : *a > *b;
-}
-
 static int32_t later_of(int32_t a, int32_t b) {
   return a > b ? a : b;
 }
@@ -186,7 +181,8 @@ bool interference_sweep_next(InterferenceSweep *sweep, int32_t *out_buffer, cons
        at = call_graph_caller(liveness->points_to->flow->graph, at->parent))
     ask_about_unordered(sweep, at, step);
   array_push(&sweep->alive, sweep->arena, made.buffer);
-  if (sweep->others.count > 1) qsort(sweep->others.data, (size_t)sweep->others.count, sizeof(int32_t), compare_ids);
+  if (sweep->others.count > 1)
+    qsort(sweep->others.data, (size_t)sweep->others.count, sizeof(int32_t), array_compare_int32);
   *out_buffer = made.buffer;
   *out_others = sweep->others.data;
   *out_count = sweep->others.count;
