@@ -11,6 +11,7 @@
 enum { MOST_ROWS = 10, MOST_ROWS_FEW_REGISTERS = 5 };
 #define MOST_COLUMNS 8
 #define MOST_SUMS 24
+#define MOST_SUMS_FEW_REGISTERS 10
 /* Bytes ahead in each column where weights come from memory: the hardware follows no stream from page to page. */
 #define AHEAD_BYTES 2048
 /* Read of a column in a step, at least: of less, the loads of one line would all ask. */
@@ -32,7 +33,7 @@ static bool has_many_registers(const VecTarget *target) {
 }
 
 static int columns_of_tile(const VecTarget *target, int rows) {
-  int sums = has_many_registers(target) ? MOST_SUMS : 10, columns = sums / rows;
+  int sums = has_many_registers(target) ? MOST_SUMS : MOST_SUMS_FEW_REGISTERS, columns = sums / rows;
   return columns < MOST_COLUMNS ? columns : MOST_COLUMNS;
 }
 

@@ -71,7 +71,7 @@ int64_t memory_ahead(const Kernel *kernel, int dim) {
   return AHEAD_BYTES;
 }
 
-#define PAGE_BYTES 4096                     /* rows are longer: others the hardware fetches by itself */
+#define SHORT_ROW_BYTES 4096                /* up to a page: the hardware fetches such rows by itself */
 #define NEXT_ROW_BYTES (INT64_C(256) << 10) /* at most: the second-level cache holds this row too */
 #define ALL_ROWS_BYTES (INT64_C(2) << 20)   /* at least: else it holds them all */
 
@@ -94,7 +94,7 @@ bool memory_asks_next_row(const Kernel *kernel, int stage, int dim, int row) {
     row_bytes += kernel->dims[dim].extent * bytes;
     all_bytes = max_i64(all_bytes, buffer->element_count * bytes);
   }
-  return row_bytes > PAGE_BYTES && row_bytes <= NEXT_ROW_BYTES && all_bytes >= ALL_ROWS_BYTES;
+  return row_bytes > SHORT_ROW_BYTES && row_bytes <= NEXT_ROW_BYTES && all_bytes >= ALL_ROWS_BYTES;
 }
 
 /* --- ranges --- */

@@ -20,14 +20,8 @@ typedef struct FixedParameters {
 
 /* --- leaves --- */
 
-/* The first leaf in |instruction|, a parameter or a part of one; -1: it is none. */
-static int64_t first_leaf(const FixedParameters *fixed, const int64_t *firsts, const HloInstruction *instruction) {
-  if (instruction->opcode == HLO_PARAMETER) {
-    int64_t first = 0, number = hlo_instruction_parameter_number(instruction);
-    const HloInstructionArray *parameters = &fixed->module->entry->parameters;
-    for (int64_t i = 0; i < number; i++) first += shape_leaf_count(parameters->data[i]->shape);
-    return first;
-  }
+/* The first leaf in |instruction|, a part of a parameter; -1: it is none. */
+static int64_t first_leaf(const int64_t *firsts, const HloInstruction *instruction) {
   if (instruction->opcode != HLO_GET_TUPLE_ELEMENT || firsts[instruction->operands[0]->id] < 0) return -1;
   return firsts[instruction->operands[0]->id] +
          shape_leaves_before(instruction->operands[0]->shape, hlo_instruction_int(instruction, HLO_ATTR_INDEX, 0));
@@ -35,9 +29,16 @@ static int64_t first_leaf(const FixedParameters *fixed, const int64_t *firsts, c
 
 static void find_leaves(FixedParameters *fixed) {
   int32_t limit = fixed->module->next_instruction_id;
+  const HloInstructionArray *parameters = &fixed->module->entry->parameters;
+  int64_t first = 0;
   fixed->leaves = ARENA_NEW_ARRAY(fixed->arena, int64_t, limit);
+  for (int64_t i = 0; i < parameters->count; i++) {
+    fixed->leaves[parameters->data[i]->id] = first;
+    first += shape_leaf_count(parameters->data[i]->shape);
+  }
   for (int64_t i = 0; i < fixed->order_count; i++)
-    fixed->leaves[fixed->order[i]->id] = first_leaf(fixed, fixed->leaves, fixed->order[i]);
+    if (fixed->order[i]->opcode != HLO_PARAMETER)
+      fixed->leaves[fixed->order[i]->id] = first_leaf(fixed->leaves, fixed->order[i]);
   for (int64_t i = 0; i < fixed->order_count; i++)
     if (!shape_is_array(fixed->order[i]->shape)) fixed->leaves[fixed->order[i]->id] = -1;
 }

@@ -1,7 +1,7 @@
 /* Unread results: a reduction of several arrays makes only those of its results that are read.
  *
- * What the place of the largest element is found by is the largest element; where nothing reads that, it is a number in
- * a register and no array. */
+ * An argmax finds the largest element and its place. Where only the place is read, the element stays in a register and
+ * no array of them is written. */
 #include "passes/cleanup/control_edges.h"
 #include "passes/fusion/kept_results.h"
 #include "passes/pipeline/control_computations.h"
