@@ -11,10 +11,14 @@
 #define SIZES_OF_POWER 4
 #define DEEPEST_PANEL 320
 #define STREAMED_DEPTH 16 /* so many rows the hardware sees as streams */
-/* Fewer where they are multiplied in place by registers that are shorter than a line. */
-#define MULTIPLIED_DEPTH 8
+/* Fewer where they are multiplied in place: the sums and what is asked for take some of the streams.  And fewer again
+ * by registers that are shorter than a line. */
+#define MULTIPLIED_DEPTH 14
+#define MULTIPLIED_DEPTH_SHORT 8
 #define CACHED_RHS_BYTES (256 << 10)
-#define STREAM_AHEAD_BYTES 1024 /* of each row that is streamed */
+/* Of each row that is streamed; with registers that are shorter than a line. */
+#define STREAM_AHEAD_BYTES 768
+#define STREAM_AHEAD_BYTES_SHORT 1024
 #define FIRST_CACHE_BYTES (28 << 10)
 #define SECOND_CACHE_BYTES (400 << 10)
 #define SECOND_CACHE_SETS 1024
@@ -80,9 +84,12 @@ static double rhs_bytes(const ContractionBlocking *blocking) {
   return (double)blocking->depth.size * (double)blocking->columns.size * type_storage_bytes(blocking->type);
 }
 
+static bool registers_are_lines(const ContractionBlocking *blocking) {
+  return (int64_t)blocking->vector_lanes * type_storage_bytes(blocking->type) >= LINE_BYTES;
+}
+
 static int64_t multiplied_depth(const ContractionBlocking *blocking) {
-  int64_t register_bytes = (int64_t)blocking->vector_lanes * type_storage_bytes(blocking->type);
-  return register_bytes >= LINE_BYTES ? STREAMED_DEPTH : MULTIPLIED_DEPTH;
+  return registers_are_lines(blocking) ? MULTIPLIED_DEPTH : MULTIPLIED_DEPTH_SHORT;
 }
 
 static bool streams(const ContractionBlocking *blocking) {
@@ -175,9 +182,9 @@ static void choose_streams_ahead(ContractionBlocking *blocking) {
   int64_t bytes = type_storage_bytes(blocking->rhs_type);
   if (!blocking->is_far || blocking->panel_count == 1) return;
   if (blocking->column_suffix < blocking->columns.count) return;
+  int64_t ahead = registers_are_lines(blocking) ? STREAM_AHEAD_BYTES : STREAM_AHEAD_BYTES_SHORT;
   blocking->rhs_ahead = true;
-  blocking->panels_ahead =
-      min_i64(ceil_div(STREAM_AHEAD_BYTES, blocking->panel_width * bytes), blocking->panels_per_chunk);
+  blocking->panels_ahead = min_i64(ceil_div(ahead, blocking->panel_width * bytes), blocking->panels_per_chunk);
 }
 
 /* With several tiles there is time to ask for the next panel's rows, too far apart for the hardware to guess.  Those of
