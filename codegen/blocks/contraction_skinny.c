@@ -16,8 +16,9 @@ enum { MOST_ROWS = 10, MOST_ROWS_FEW_REGISTERS = 5 };
 #define AHEAD_BYTES 2048
 /* Read of a column in a step, at least: of less, the loads of one line would all ask. */
 #define AHEAD_FROM_BYTES 32
-/* Registers' worth of depth at least: shorter sums cost more to combine than to make. */
-#define LEAST_STEPS 4
+/* Registers' worth of depth at least: shorter sums cost more to combine than to make.  Of up to so many rows as many
+ * are enough as there are rows, the last one begun. */
+enum { LEAST_STEPS = 4, FEW_ROWS = 2 };
 /* Operations of the rows, repeated for each tile, and of the columns, each done once. */
 #define MOST_ROW_OPERATIONS 2
 #define MOST_COLUMN_OPERATIONS 24
@@ -88,12 +89,17 @@ static bool choose_along(const Kernel *kernel, const VecTarget *target, Contract
   return false;
 }
 
+static bool is_deep(const ContractionBlocking *blocking) {
+  int64_t rows = blocking->rows.size, depth = blocking->depth.size;
+  return rows <= FEW_ROWS ? depth > (rows - 1) * blocking->lanes : depth >= LEAST_STEPS * blocking->lanes;
+}
+
 bool contraction_choose_skinny(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking) {
   int64_t most_rows = has_many_registers(target) ? MOST_ROWS : MOST_ROWS_FEW_REGISTERS;
   if (!type_is_float(blocking->type) || blocking->rows.size > most_rows || blocking->columns.size < MOST_COLUMNS)
     return false;
   blocking->lanes = target->vector_bits / (type_storage_bytes(blocking->type) * 8);
-  if (blocking->depth.size < LEAST_STEPS * blocking->lanes) return false;
+  if (!is_deep(blocking)) return false;
   if (!choose_along(kernel, target, blocking)) return false;
   blocking->is_skinny = true;
   blocking->rhs_ahead = target->streams_factors;
@@ -267,8 +273,27 @@ static void add_runs(SkinnyTile *tile) {
   for (int i = blocking->along_first - 1; i >= 0; i--) point_loop_end(&emitter->point, &loops[i]);
 }
 
-/* What follows the sum of lanes. */
-static void finish_element(SkinnyTile *tile, int row, int column) {
+/* Whether |count| columns that follow one another may be finished in lanes: they do not leave the last of their dims.
+ */
+static bool finishes_in_lanes(const ContractionEmitter *emitter, int count) {
+  const ContractionBlocking *blocking = emitter->blocking;
+  const Kernel *kernel = emitter->kernel;
+  int dim = blocking->columns.dims[blocking->columns.count - 1];
+  int64_t run = kernel->dims[dim].extent;
+  if (run != blocking->columns.size && run % blocking->panel_width != 0) return false;
+  return contraction_lanes(kernel, emitter->vec->target, &blocking->epilogue_set, dim, count, false) == count;
+}
+
+/* So many columns from |first| on are finished at once. */
+static int finished_at_once(const SkinnyTile *tile, int first) {
+  int count = 1;
+  while (2 * count <= tile->columns - first && 2 * count <= VEC_MAX_REDUCED) count *= 2;
+  while (count > 1 && !finishes_in_lanes(tile->emitter, count)) count /= 2;
+  return count;
+}
+
+/* What follows the sums of lanes of |count| columns. */
+static void finish_columns(SkinnyTile *tile, int row, int column, int count) {
   ContractionEmitter *emitter = tile->emitter;
   const ContractionBlocking *blocking = emitter->blocking;
   const KernelStage *stage = &emitter->kernel->stages[1];
@@ -277,10 +302,14 @@ static void finish_element(SkinnyTile *tile, int row, int column) {
   int64_t height = point->known.count;
   set_row(tile, row);
   set_column(tile, column);
-  point->accumulators[0] = vec_reduce(emitter->vec, &add, tile->sums[row * tile->columns + column], blocking->lanes);
+  point->vector_dim = blocking->columns.dims[blocking->columns.count - 1];
+  point->lanes = count;
+  LLVMValueRef *sums = &tile->sums[row * tile->columns + column];
+  point->accumulators[0] = vec_reduce_each(emitter->vec, &add, sums, count, blocking->lanes);
   /* all values first: a later store must not see what an earlier one wrote */
   for (int i = 0; i < stage->store_count; i++) point_value(point, stage->stores[i].value);
   for (int i = 0; i < stage->store_count; i++) point_store(point, &stage->stores[i]);
+  point->lanes = 1;
   point_forget(point, height);
 }
 
@@ -295,7 +324,10 @@ static void emit_tile(ContractionEmitter *emitter, LLVMValueRef panel, int colum
       ARENA_NEW_ARRAY(emitter->point.arena, LLVMValueRef, columns * (int64_t)emitter->kernel->value_count);
   add_runs(&tile);
   for (int r = 0; r < tile.rows; r++) {
-    for (int c = 0; c < columns; c++) finish_element(&tile, r, c);
+    for (int c = 0, count; c < columns; c += count) {
+      count = finished_at_once(&tile, c);
+      finish_columns(&tile, r, c, count);
+    }
   }
 }
 

@@ -154,6 +154,31 @@ static void contraction_along_the_depth_is_right(void **state) {
     wide.type = wide.operand_type = TYPE_F64;
     run_everywhere(&wide);
   }
+  /* columns that are finished in lanes, those that cannot fill them, and as little depth as there may be */
+  for (int64_t n = 8; n <= 15; n++) {
+    for (int64_t m = 1; m <= 5; m += 2) {
+      TestCase test = matrix_case(m, n, m == 1 ? 16 : 64, ROWS, COLUMNS, ROWS);
+      test.epilogue = BIAS_MAX;
+      run_everywhere(&test);
+      test.type = TYPE_F32;
+      test.operand_type = TYPE_BF16;
+      test.epilogue = NARROW;
+      run_everywhere(&test);
+    }
+  }
+  /* columns of two dims, the last of which is a multiple of a tile's or not */
+  for (int64_t inner = 3; inner <= 16; inner += inner == 3 ? 5 : 8) {
+    enum { K = 80 };
+    TestCase test = {.name = "two dims of columns", .type = TYPE_F32, .operand_type = TYPE_F32};
+    test.outer_count = 2;
+    test.inner_count = 1;
+    memcpy(test.extents, (int64_t[]){5, inner, K}, 3 * sizeof(int64_t));
+    test.lhs = (Affine){0, {0, 0, 1}};
+    test.rhs = (Affine){0, {inner * K, K, 1}};
+    test.result = test.bias = (Affine){0, {inner + 2, 1}};
+    test.epilogue = BIAS_MAX;
+    run_everywhere(&test);
+  }
   TestCase vector = matrix_case(300, 1, 304, ROWS, ROWS, ROWS);
   vector.rhs = (Affine){0, {0, 0, 1}};
   vector.result = (Affine){0, {1, 0}};
@@ -302,7 +327,7 @@ static void contraction_over_two_dims_is_right(void **state) {
 
 static void contraction_too_small_does_not_match(void **state) {
   (void)state;
-  TestCase few = matrix_case(4, 4, 4, ROWS, ROWS, ROWS), vector = matrix_case(300, 1, 15, ROWS, ROWS, ROWS);
+  TestCase few = matrix_case(4, 4, 4, ROWS, ROWS, ROWS), vector = matrix_case(300, 1, 3, ROWS, ROWS, ROWS);
   vector.rhs = (Affine){0, {0, 0, 1}};
   vector.extents[1] = 1;
   vector.result = (Affine){0, {1, 0}};

@@ -119,6 +119,10 @@ LLVMValueRef vec_apply(const VecBuilder *vec, const VecOp *op, const LLVMValueRe
 /* All lanes combined into one scalar by an associative binary opcode (add, multiply, maximum, minimum, and, or, xor):
  * halves pairwise, a fixed order. */
 LLVMValueRef vec_reduce(const VecBuilder *vec, const VecOp *op, LLVMValueRef value, int lanes);
+/* The same of |count| <= VEC_MAX_REDUCED values, powers of two both: lane i of the result is vec_reduce of |values|[i],
+ * which it writes over. */
+#define VEC_MAX_REDUCED 8
+LLVMValueRef vec_reduce_each(const VecBuilder *vec, const VecOp *op, LLVMValueRef *values, int count, int lanes);
 
 /* --- the largest or smallest value and the first place where it is (vec_choice.c) --- */
 

@@ -424,6 +424,36 @@ LLVMValueRef vec_reduce(const VecBuilder *vec, const VecOp *op, LLVMValueRef val
   return value;
 }
 
+/* Of groups of |run| lanes in |a| and then |b|, |lanes| each: the lower (|upper| 0) or the upper halves, |taken| lanes.
+ */
+static LLVMValueRef halves_of(const VecBuilder *vec, LLVMValueRef a, LLVMValueRef b, int run, int upper, int taken) {
+  LLVMValueRef indices[VEC_MAX_SCAN];
+  int half = run / 2;
+  for (int i = 0; i < taken; i++) indices[i] = lane_index(vec, i / half * run + upper * half + i % half);
+  return LLVMBuildShuffleVector(vec->builder, a, b, LLVMConstVector(indices, (unsigned)taken), "");
+}
+
+/* Halves of two values' groups fill a register while there are two. */
+LLVMValueRef vec_reduce_each(const VecBuilder *vec, const VecOp *op, LLVMValueRef *values, int count, int lanes) {
+  if (count == 1) return vec_reduce(vec, op, values[0], lanes);
+  XLAC_CHECK(count <= VEC_MAX_REDUCED && lanes <= VEC_MAX_SCAN);
+  int left = count, taken = lanes;
+  for (int run = lanes; run > 1; run /= 2) {
+    bool is_single = left == 1;
+    left = is_single ? 1 : left / 2;
+    if (is_single) taken /= 2;
+    for (int i = 0; i < left; i++) {
+      LLVMValueRef a = values[is_single ? 0 : 2 * i], b = values[is_single ? 0 : 2 * i + 1];
+      LLVMValueRef halves[2] = {halves_of(vec, a, b, run, 0, taken), halves_of(vec, a, b, run, 1, taken)};
+      values[i] = vec_apply(vec, op, halves, taken);
+    }
+  }
+  for (; left > 1; left /= 2, taken *= 2) {
+    for (int i = 0; i < left / 2; i++) values[i] = vec_join(vec, values[2 * i], values[2 * i + 1], taken);
+  }
+  return values[0];
+}
+
 /* Lanes |distance| before each; the first |distance| stay. */
 static LLVMValueRef move_up(const VecBuilder *vec, LLVMValueRef value, int distance, int lanes) {
   LLVMValueRef indices[VEC_MAX_SCAN];
