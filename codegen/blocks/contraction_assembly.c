@@ -46,7 +46,8 @@ typedef struct MicroAssembly {
   char width; /* the letter of registers: x, y, z */
   int element_bytes, vector_bytes;
   int sum_count, kept_vectors, product, number;
-  bool takes_numbers; /* from memory: each is multiplied once */
+  bool takes_numbers;             /* from memory: each is multiplied once */
+  long long lhs_place, rhs_place; /* of a step, in bytes */
 } MicroAssembly;
 
 static bool choose_registers(const VecTarget *target, int vectors, MicroAssembly *micro) {
@@ -95,7 +96,11 @@ static void begin_sums(const MicroAssembly *micro) {
 
 /* Of the lhs at this step, in bytes. */
 static long long number_place(const MicroAssembly *micro, int row) {
-  return row * micro->blocking->row_stride * micro->element_bytes;
+  return micro->lhs_place + row * micro->blocking->row_stride * micro->element_bytes;
+}
+
+static long long rhs_place(const MicroAssembly *micro, int vector) {
+  return micro->rhs_place + (long long)vector * micro->vector_bytes;
 }
 
 /* The product of the number in row |row| of the lhs and vector |vector| of the rhs, added to their sum. */
@@ -109,7 +114,7 @@ static void multiply_add(const MicroAssembly *micro, int row, int vector) {
   if (micro->takes_numbers) {
     sb_printf(micro->out, "%lld(%%rdi){1to%d}, %%%cmm%d", number_place(micro, row), blocking->lanes, width, column);
   } else if (vector >= micro->kept_vectors) {
-    sb_printf(micro->out, "%d(%%rsi), %%%cmm%d", vector * micro->vector_bytes, width, micro->number);
+    sb_printf(micro->out, "%lld(%%rsi), %%%cmm%d", rhs_place(micro, vector), width, micro->number);
   } else {
     sb_printf(micro->out, "%%%cmm%d, %%%cmm%d", width, steps->lhs_first ? column : micro->number, width,
               steps->lhs_first ? micro->number : column);
@@ -119,16 +124,54 @@ static void multiply_add(const MicroAssembly *micro, int row, int vector) {
   sb_printf(micro->out, "%s %%%cmm%d, %%%cmm%d, %%%cmm%d\n", steps->add, width, target, width, sum, width, sum);
 }
 
-static void emit_step(const MicroAssembly *micro) {
-  const ContractionBlocking *blocking = micro->blocking;
+static void emit_columns(const MicroAssembly *micro) {
   for (int j = 0; j < micro->kept_vectors; j++)
-    sb_printf(micro->out, "vmovups %d(%%rsi), %%%cmm%d\n", j * micro->vector_bytes, micro->width, micro->sum_count + j);
-  for (int i = 0; i < blocking->tile_rows; i++) {
-    if (!micro->takes_numbers)
-      sb_printf(micro->out, "%s %lld(%%rdi), %%%cmm%d\n", micro->steps->broadcast, number_place(micro, i), micro->width,
-                micro->number);
-    for (int j = 0; j < blocking->panel_vectors; j++) multiply_add(micro, i, j);
+    sb_printf(micro->out, "vmovups %lld(%%rsi), %%%cmm%d\n", rhs_place(micro, j), micro->width, micro->sum_count + j);
+}
+
+static void emit_row(const MicroAssembly *micro, int row) {
+  if (!micro->takes_numbers)
+    sb_printf(micro->out, "%s %lld(%%rdi), %%%cmm%d\n", micro->steps->broadcast, number_place(micro, row), micro->width,
+              micro->number);
+  for (int j = 0; j < micro->blocking->panel_vectors; j++) multiply_add(micro, row, j);
+}
+
+static void emit_step(const MicroAssembly *micro) {
+  emit_columns(micro);
+  for (int i = 0; i < micro->blocking->tile_rows; i++) emit_row(micro, i);
+}
+
+/* The taps of a row of the window; rows that may be outside of the image ask their bits. */
+static void emit_taps(MicroAssembly micro) {
+  const WindowWalk *window = &micro.blocking->window;
+  int bit = 0;
+  for (int tap = 0; tap < window->tap_count; tap++) {
+    micro.lhs_place = tap * window->tap_step * micro.element_bytes;
+    micro.rhs_place = tap * micro.blocking->packed_stride * micro.element_bytes;
+    emit_columns(&micro);
+    for (int i = 0; i < micro.blocking->tile_rows; i++) {
+      bool asks = (window->outside[tap] >> i & 1) != 0;
+      if (asks) sb_printf(micro.out, "testl $$%u, %%r9d\njne 6f\n", 1U << bit++);
+      emit_row(&micro, i);
+      if (asks) add_line(&micro, "6:");
+    }
   }
+}
+
+/* The window, outer dim by outer dim; what of the middle one is not there follows in the panel, and in the image. */
+static void emit_window_steps(const MicroAssembly *micro) {
+  const WindowWalk *window = &micro->blocking->window;
+  long long rhs_row = window->tap_count * micro->blocking->packed_stride * micro->element_bytes;
+  long long lhs_row = window->middle_step * micro->element_bytes;
+  add_line(micro, "testq %rcx, %rcx\njle 3f");
+  sb_printf(micro->out, "movl $$%lld, %%r10d\nsubq %%r8, %%r10\nimulq $$%lld, %%r10, %%r10\n",
+            (long long)window->middle_count, rhs_row);
+  sb_printf(micro->out, "imulq $$%lld, %%r8, %%r11\naddq $$%lld, %%r11\n", -lhs_row,
+            (long long)window->outer_step * micro->element_bytes);
+  add_line(micro, ".p2align 4, 0x90\n4:\nmovl %r8d, %eax\n2:");
+  emit_taps(*micro);
+  sb_printf(micro->out, "addq $$%lld, %%rdi\naddq $$%lld, %%rsi\ndecl %%eax\njne 2b\n", lhs_row, rhs_row);
+  add_line(micro, "addq %r11, %rdi\naddq %r10, %rsi\ndecq %rcx\njne 4b\n3:");
 }
 
 /* The register of bytes from row to row of what is asked for in the result.  Its address has the tile's, which is kept
@@ -205,7 +248,10 @@ static void emit_rows(const VecTarget *target, MicroAssembly micro, int rows) {
   choose_registers(target, blocking.panel_vectors, &micro);
   begin_sums(&micro);
   begin_results(&micro);
-  emit_steps(&micro);
+  if (blocking.is_turned)
+    emit_window_steps(&micro);
+  else
+    emit_steps(&micro);
   end_results(&micro);
   if (blocking.lhs_shifted) take_excess(&micro);
   move_tile(&micro, true);

@@ -52,26 +52,56 @@ static void contraction_of_convolutions_is_right(void **state) {
   }
 }
 
-/* NCHW, OIHW: the positions are the columns, guarded lane by lane; dims n, feature, y, x; window y, x, channel. */
+typedef struct ChannelMajorShape {
+  int64_t size, channels, features, window, stride, pad, dilation;
+} ChannelMajorShape;
+
+/* NCHW, OIHW; square, batch 2: dims n, feature, y, x; window y, x, channel. */
+static TestCase channel_major_case(const ChannelMajorShape *s) {
+  int64_t size = s->size, window = s->window, stride = s->stride, plane = size * size, c = s->channels;
+  int64_t out = (size + 2 * s->pad - (window - 1) * s->dilation - 1) / stride + 1, f = s->features;
+  TestCase test = {
+      .name = "channel-major", .type = TYPE_F32, .operand_type = TYPE_F32, .outer_count = 4, .inner_count = 3};
+  memcpy(test.extents, (int64_t[]){2, f, out, out, window, window, c}, 7 * sizeof(int64_t));
+  test.lhs =
+      (Affine){-s->pad * (size + 1), {plane * c, 0, stride * size, stride, s->dilation * size, s->dilation, plane}};
+  test.lhs.steps[MAX_TEST_DIMS - 1] = 2 * plane * c;
+  test.rhs = (Affine){0, {0, c * window * window, 0, 0, window, 1, window * window}};
+  test.result = (Affine){0, {f * out * out, out * out, out, 1}};
+  test.guard_count = window > 1 ? 2 : 0;
+  test.guards[0] = (Guard){{-s->pad, {0, 0, stride, 0, s->dilation, 0, 0}}, size, 0};
+  test.guards[1] = (Guard){{-s->pad, {0, 0, 0, stride, 0, s->dilation, 0}}, size, 0};
+  return test;
+}
+
+/* Of few features the positions are the columns, guarded lane by lane. */
 static void contraction_of_channel_major_convolution_is_right(void **state) {
   (void)state;
-  static const struct {
-    int64_t size, window, stride;
-  } shapes[] = {{14, 3, 1}, {14, 3, 2}, {27, 3, 2}, {32, 7, 2}, {39, 5, 2}, {16, 3, 1}, {24, 1, 2}};
-  enum { C = 6, F = 10 };
+  static const ChannelMajorShape shapes[] = {{14, 6, 10, 3, 1, 1, 1}, {14, 6, 10, 3, 2, 1, 1}, {27, 6, 10, 3, 2, 1, 1},
+                                             {32, 6, 10, 7, 2, 3, 1}, {39, 6, 10, 5, 2, 2, 1}, {16, 6, 10, 3, 1, 1, 1},
+                                             {24, 6, 10, 1, 2, 0, 1}};
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-    int64_t size = shapes[i].size, window = shapes[i].window, stride = shapes[i].stride, pad = window / 2;
-    int64_t out = (size - 1) / stride + 1, plane = size * size;
-    TestCase test = {
-        .name = "channel-major", .type = TYPE_F32, .operand_type = TYPE_F32, .outer_count = 4, .inner_count = 3};
-    memcpy(test.extents, (int64_t[]){2, F, out, out, window, window, C}, 7 * sizeof(int64_t));
-    test.lhs = (Affine){-pad * (size + 1), {plane * C, 0, stride * size, stride, size, 1, plane}};
-    test.lhs.steps[MAX_TEST_DIMS - 1] = 2 * plane * C;
-    test.rhs = (Affine){0, {0, C * window * window, 0, 0, window, 1, window * window}};
-    test.result = (Affine){0, {F * out * out, out * out, out, 1}};
-    test.guard_count = window > 1 ? 2 : 0;
-    test.guards[0] = (Guard){{-pad, {0, 0, stride, 0, 1, 0, 0}}, size, 0};
-    test.guards[1] = (Guard){{-pad, {0, 0, 0, stride, 0, 1, 0}}, size, 0};
+    TestCase test = channel_major_case(&shapes[i]);
+    run_everywhere(&test);
+  }
+}
+
+/* Of more, features are the columns, and sums are transposed: patches that begin and end outside of the image on all
+ * sides, windows as large as it is, tiles of all and of a part of a row. */
+static void contraction_of_turned_convolution_is_right(void **state) {
+  (void)state;
+  static const ChannelMajorShape shapes[] = {
+      {14, 40, 32, 3, 1, 1, 1}, {28, 33, 48, 3, 1, 1, 1}, {7, 64, 70, 3, 1, 1, 1},  {14, 20, 35, 5, 1, 2, 1},
+      {28, 16, 64, 5, 2, 2, 1}, {56, 3, 64, 7, 2, 3, 1},  {13, 24, 40, 3, 1, 2, 2}, {9, 50, 33, 3, 1, 0, 1},
+      {5, 40, 64, 5, 1, 4, 1},  {12, 30, 32, 2, 2, 0, 1}};
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    TestCase test = channel_major_case(&shapes[i]);
+    test.checked_each = 5;
+    run_everywhere(&test);
+    test.epilogue = BIAS_MAX;
+    test.bias = (Affine){0, {0, 1}};
+    run_everywhere(&test);
+    test.type = test.operand_type = TYPE_F64;
     run_everywhere(&test);
   }
 }
@@ -102,6 +132,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(contraction_of_convolutions_is_right),
       cmocka_unit_test(contraction_of_channel_major_convolution_is_right),
+      cmocka_unit_test(contraction_of_turned_convolution_is_right),
       cmocka_unit_test(contraction_of_weight_gradients_is_right),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

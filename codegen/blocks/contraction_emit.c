@@ -222,15 +222,6 @@ static LLVMValueRef tile_depth(ContractionEmitter *emitter, const BlockPosition 
   return depth;
 }
 
-/* Index |bound| of the guard, less what it is without the rows, in rows: rounded up, none negative. */
-static LLVMValueRef rows_up_to(ContractionEmitter *emitter, int64_t bound, LLVMValueRef without, int64_t step) {
-  const VecBuilder *vec = emitter->vec;
-  LLVMValueRef left = LLVMBuildSub(vec->builder, block_int(vec, bound), without, "");
-  LLVMValueRef up =
-      ir_index_maximum(vec->builder, ir_index_add(vec->builder, left, block_int(vec, step - 1)), block_int(vec, 0));
-  return step == 1 ? up : LLVMBuildUDiv(vec->builder, up, block_int(vec, step), "");
-}
-
 /* The rows of the tile that begin inside of the image: from |*out_first| of the tile's on, as many as are returned. */
 static LLVMValueRef cut_rows(ContractionEmitter *emitter, const BlockPosition *position, LLVMValueRef row,
                              LLVMValueRef *out_first) {
@@ -246,8 +237,8 @@ static LLVMValueRef cut_rows(ContractionEmitter *emitter, const BlockPosition *p
   LLVMValueRef without = point_index_without(&emitter->point, guard->address, dim);
   memcpy(here, dims, sizeof dims);
   int64_t step = index_dim_coefficient(&emitter->kernel->space, guard->address, dim);
-  LLVMValueRef lower = LLVMBuildSub(vec->builder, rows_up_to(emitter, guard->lower, without, step), begin, "");
-  LLVMValueRef upper = LLVMBuildSub(vec->builder, rows_up_to(emitter, guard->upper, without, step), begin, "");
+  LLVMValueRef lower = LLVMBuildSub(vec->builder, block_steps_up_to(vec, guard->lower, without, step), begin, "");
+  LLVMValueRef upper = LLVMBuildSub(vec->builder, block_steps_up_to(vec, guard->upper, without, step), begin, "");
   *out_first = ir_index_maximum(vec->builder, lower, zero);
   return LLVMBuildSub(vec->builder, ir_index_minimum(vec->builder, upper, size), *out_first, "");
 }
@@ -309,7 +300,10 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
   int64_t asking = blocking->sums_in_result ? 0 : blocking->block_count - 1;
   LLVMValueRef asks = blocking->block_count == 1 ? NULL : equals(vec, position->number, asking, LLVMIntEQ);
   contraction_ask_for_results(emitter, rows.begin, position->column, asks, &call);
-  if (blocking->lhs_by_tiles) {
+  if (blocking->is_turned) {
+    contraction_walk_window(emitter, &position->depth, rows.begin, &call);
+    contraction_micro_call(vec, blocking, &call);
+  } else if (blocking->lhs_by_tiles) {
     LLVMValueRef first = block_int(vec, 0), count = NULL;
     if (blocking->cut) count = cut_rows(emitter, position, rows.begin, &first);
     call.lhs = contraction_lhs_address(emitter, &position->depth, ir_index_add(vec->builder, rows.begin, first));
@@ -513,6 +507,7 @@ void contraction_emit(const VecBuilder *vec, const Kernel *kernel, const Contrac
   emitter.lhs_pack = scratch_at(vec, scratch, blocking->lhs_offset);
   emitter.rhs_pack = emitter.rhs_slots = scratch_at(vec, scratch, blocking->rhs_offset);
   emitter.tiles = scratch_at(vec, scratch, blocking->tile_offset);
+  emitter.turned = scratch_at(vec, scratch, blocking->turned_offset);
   emitter.kept = emitter.kept_slots = scratch_at(vec, scratch, blocking->kept_offset);
   set_work(&emitter, begin, end);
   if (blocking->is_skinny) {

@@ -152,7 +152,7 @@ LLVMValueRef contraction_result_address(ContractionEmitter *emitter, LLVMValueRe
   return result_address(emitter);
 }
 
-void contraction_tile_step(ContractionEmitter *emitter, TileStep step, const TileSums *sums) {
+static void step_tile(ContractionEmitter *emitter, TileStep step, const TileSums *sums) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
   ElementLoops loops = contraction_loops_begin(emitter);
@@ -169,4 +169,17 @@ void contraction_tile_step(ContractionEmitter *emitter, TileStep step, const Til
                                  .column = sums->column});
   point_loop_end(&emitter->point, &rows);
   contraction_loops_end(emitter, &loops);
+}
+
+void contraction_tile_step(ContractionEmitter *emitter, TileStep step, const TileSums *sums) {
+  const ContractionBlocking *blocking = emitter->blocking;
+  if (!blocking->is_turned) {
+    step_tile(emitter, step, sums);
+    return;
+  }
+  ContractionBlocking finish = contraction_turned_finish(blocking);
+  TileSums turned = contraction_turn_sums(emitter, sums);
+  emitter->blocking = &finish;
+  step_tile(emitter, step, &turned);
+  emitter->blocking = blocking;
 }

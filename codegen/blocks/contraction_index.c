@@ -39,6 +39,13 @@ LLVMValueRef block_lanes_below(const VecBuilder *vec, LLVMValueRef first, LLVMVa
   return LLVMBuildICmp(vec->builder, LLVMIntSLT, indices, vec_splat(vec, left, lanes), "");
 }
 
+LLVMValueRef block_steps_up_to(const VecBuilder *vec, int64_t bound, LLVMValueRef without, int64_t step) {
+  LLVMValueRef left = LLVMBuildSub(vec->builder, block_int(vec, bound), without, "");
+  LLVMValueRef up =
+      ir_index_maximum(vec->builder, ir_index_add(vec->builder, left, block_int(vec, step - 1)), block_int(vec, 0));
+  return step == 1 ? up : LLVMBuildUDiv(vec->builder, up, block_int(vec, step), "");
+}
+
 LLVMValueRef contraction_group_count(const VecBuilder *vec, const ContractionBlocking *blocking, LLVMValueRef depth) {
   if (blocking->group == 1) return depth;
   LLVMValueRef up = ir_index_add(vec->builder, depth, block_int(vec, blocking->group - 1));

@@ -27,6 +27,18 @@ typedef enum ContractionRole { ROLE_BATCH, ROLE_ROWS, ROLE_COLUMNS, ROLE_COUNT }
 #define MOST_COMMON_GUARDS 4
 #define MOST_CUTS 3
 #define MOST_PANEL_VECTORS 4
+#define MOST_TAPS 8
+
+/* The depth as a window that slides over an image along its last row: steps are elements of the lhs. */
+typedef struct WindowWalk {
+  int outer, middle, tap; /* its dims, outermost first; |middle| -1: none */
+  int64_t outer_step, middle_step, tap_step, middle_count, tap_count;
+  /* What the guard of the lhs asks: that a row of the image is there, of |middle| and rows outside of a tile; and a
+   * column, of |tap| and the row.  -1: nothing. */
+  int32_t middle_guard, tap_guard;
+  uint32_t outside[MOST_TAPS]; /* rows (bits) that are no column of the image at this tap in some tile */
+  double read_share;           /* elements of the image to those of patches */
+} WindowWalk;
 
 struct ContractionBlocking {
   int32_t lhs, rhs; /* the factors: lhs depends on rows, rhs on columns */
@@ -106,6 +118,11 @@ struct ContractionBlocking {
   PrimitiveType rhs_type;
   int64_t rhs_stride; /* of a row of the panel, in elements */
 
+  /* Rows are positions along which the result goes on (channel-major images): rows of each tile are read where they are
+   * as |window| says, and finished sums are transposed before what follows. */
+  bool is_turned;
+  WindowWalk window;
+
   /* Unfinished sums lie where the result of the tile will: rows |sum_stride| elements apart there.  Tiles that reach
    * beyond rows or columns have theirs in the scratch while a block of the depth is added.  Before sizes are chosen:
    * they may lie there. */
@@ -136,7 +153,7 @@ struct ContractionBlocking {
   int64_t kept_stride;
 
   int64_t rhs_slot, kept_slot; /* bytes for a panel; |kept_slot|: of the values that are kept */
-  int64_t lhs_offset, rhs_offset, tile_offset, kept_offset, scratch_bytes;
+  int64_t lhs_offset, rhs_offset, tile_offset, turned_offset, kept_offset, scratch_bytes;
 
   /* Cycles of a batch entry, the epilogue aside, estimated; with contraction_few_bytes alone, infinite where these will
    * not do; and of all sizes of the tile. */
@@ -219,6 +236,17 @@ void contraction_choose_by_tiles(const Kernel *kernel, ContractionBlocking *bloc
 /* Dims (bits) that stand still while the rows of a tile and a block of the depth are walked. */
 uint64_t contraction_common_dims(const Kernel *kernel, const ContractionBlocking *blocking);
 
+/* --- turned (contraction_turned.c) --- */
+
+/* Whether the lhs of a blocking whose roles are known is an image that a window slides over along the last row. */
+bool contraction_find_window(const Kernel *kernel, ContractionBlocking *blocking);
+/* What of it depends on tiles; false where these cannot be read so. */
+bool contraction_choose_window_tiles(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking);
+/* Rows of a tile with those that fill up the last square. */
+int64_t contraction_turned_rows(const ContractionBlocking *blocking);
+/* In how many lanes they are finished. */
+int contraction_turned_lanes(const ContractionBlocking *blocking);
+
 /* Its cost with what its scratch, beyond what is free, is worth in time. */
 double contraction_weighed_cost(const ContractionBlocking *blocking, ContractionScratch limit);
 /* Chooses how much is packed at a time, and lays out the scratch, of a blocking that is complete but for that; false
@@ -232,9 +260,10 @@ typedef struct ContractionEmitter {
   const Kernel *kernel;
   const ContractionBlocking *blocking;
   LLVMValueRef function;
-  LLVMValueRef lhs_pack, rhs_pack, tiles, kept; /* scratch; |rhs_pack| and |kept|: of the panel being worked on */
-  LLVMValueRef rhs_slots, kept_slots;           /* of all panels, where they are kept */
-  IndexRange work[ROLE_COUNT];                  /* of this call: batch entries, tiles of rows, panels */
+  LLVMValueRef lhs_pack, rhs_pack, tiles, turned,
+      kept;                           /* scratch; |rhs_pack| and |kept|: of the panel being worked on */
+  LLVMValueRef rhs_slots, kept_slots; /* of all panels, where they are kept */
+  IndexRange work[ROLE_COUNT];        /* of this call: batch entries, tiles of rows, panels */
   KernelPoint point;
 } ContractionEmitter;
 
@@ -259,6 +288,8 @@ LLVMValueRef block_element(const VecBuilder *vec, PrimitiveType type, LLVMValueR
  * get theirs in the last of them (NULL: none). */
 void block_set_linear(ContractionEmitter *emitter, const DimList *list, int count, const ValueSet *set,
                       LLVMValueRef linear);
+/* The first of steps |step| apart that reaches |bound| from |without|; none is negative. */
+LLVMValueRef block_steps_up_to(const VecBuilder *vec, int64_t bound, LLVMValueRef without, int64_t step);
 /* Groups that |depth| elements of the depth are packed in. */
 LLVMValueRef contraction_group_count(const VecBuilder *vec, const ContractionBlocking *blocking, LLVMValueRef depth);
 /* Lanes whose index, |first| and following, is below |end|. */
@@ -337,6 +368,10 @@ typedef enum TileStep {
 } TileStep;
 
 void contraction_tile_step(ContractionEmitter *emitter, TileStep step, const TileSums *sums);
+/* The sums of a turned tile, transposed, and which rows and columns they are then; sets the other dims of the rows. */
+TileSums contraction_turn_sums(ContractionEmitter *emitter, const TileSums *sums);
+/* How a turned tile is finished. */
+ContractionBlocking contraction_turned_finish(const ContractionBlocking *blocking);
 /* Where the result of |row| and |column| of the current run will be; of a blocking whose sums are there. */
 LLVMValueRef contraction_result_address(ContractionEmitter *emitter, LLVMValueRef row, LLVMValueRef column);
 
@@ -345,11 +380,16 @@ LLVMValueRef contraction_result_address(ContractionEmitter *emitter, LLVMValueRe
  * |ahead|, if not NULL: memory that will be read soon in rows |ahead_stride| apart, as many as |depth|;
  * contraction_lines_ahead lines of each are asked for. */
 typedef struct MicroCall {
+  /* of a turned tile |depth| are indices of the outer dim of the window, |rhs_stride| is how many of its middle dim are
+   * there, |tile_stride| the rows that are outside (contraction_walk_window) */
   LLVMValueRef lhs, rhs, tile, tile_stride, depth, rhs_stride, adds, ahead;
   LLVMValueRef is_last; /* the tile has |rest_rows|; NULL: it has not */
   int64_t ahead_stride;
   LLVMValueRef result, result_stride; /* where there are |result_lines|: the first row's, bytes from row to row */
 } MicroCall;
+
+/* Where the tile of |call|, at |row|, begins in the image and in the panel, and what of the window is there. */
+void contraction_walk_window(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row, MicroCall *call);
 
 /* Which results the micro-kernel asks for, of a blocking that is complete but for that (contraction_results.c). */
 void contraction_choose_results_ahead(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking);

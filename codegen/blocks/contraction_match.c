@@ -555,17 +555,21 @@ static void choose_sums(const Kernel *kernel, ContractionBlocking *blocking) {
 static bool choose_blocks(const Kernel *kernel, const VecTarget *target, TileLimit tile, ContractionScratch limit,
                           ContractionBlocking *blocking) {
   choose_tile(kernel, target, tile, blocking);
-  int last = blocking->columns.dims[blocking->columns.count - 1];
+  const DimList *stored = blocking->is_turned ? &blocking->rows : &blocking->columns;
+  int last = stored->dims[stored->count - 1];
   if (contraction_lanes(kernel, target, &blocking->epilogue_set, last, blocking->lanes, false) != blocking->lanes)
     return false;
   choose_packing(kernel, target, blocking);
+  blocking->is_far = target->streams_factors;
+  if (blocking->is_turned)
+    return contraction_choose_window_tiles(kernel, target, blocking) &&
+           contraction_choose_sizes(kernel, limit, blocking);
   choose_in_place(kernel, blocking);
   if (blocking->rows.size < 2 && !blocking->rhs_in_place) return false;
   blocking->rhs_is_plain = is_plain_rhs(kernel, blocking, blocking->rhs);
   blocking->rhs_stride = rhs_step(kernel, blocking);
   contraction_choose_kept(kernel, target, blocking);
   choose_sums(kernel, blocking);
-  blocking->is_far = target->streams_factors;
   return contraction_choose_sizes(kernel, limit, blocking);
 }
 
@@ -613,15 +617,57 @@ static bool choose_tile_and_blocks(const Kernel *kernel, const VecTarget *target
   return found;
 }
 
+static bool has_same_depth(const ContractionBlocking *a, const ContractionBlocking *b) {
+  for (int i = 0; i < a->depth.count; i++) {
+    if (a->depth.dims[i] != b->depth.dims[i]) return false;
+  }
+  return true;
+}
+
+/* Whether |other| is better than |chosen|: few bytes, or more that buy time. */
+static bool is_worth_more(const ContractionBlocking *chosen, const ContractionBlocking *other,
+                          ContractionScratch limit) {
+  int64_t few = contraction_few_bytes(limit);
+  bool is_few = other->scratch_bytes <= few, was_few = chosen->scratch_bytes <= few;
+  if (is_few == was_few) return contraction_weighed_cost(other, limit) < contraction_weighed_cost(chosen, limit);
+  return is_few ? other->cost <= chosen->cost * CONTRACTION_BOUGHT_TIME
+                : other->cost * CONTRACTION_BOUGHT_TIME <= chosen->cost;
+}
+
+/* An image whose positions are contiguous in the result fills registers with them badly where rows are short, and each
+ * patch is packed.  Features fill them well: |roles| turned, which adds up in the same order, unless that costs more
+ * than |chosen|. */
+static void try_turned(const Kernel *kernel, const VecTarget *target, ContractionScratch limit,
+                       const ContractionBlocking *roles, ContractionBlocking *chosen) {
+  ContractionBlocking turned = *roles;
+  swap_factors(&turned);
+  bool is_image = turned.rows.count > 0 && turned.columns.count == 1 && contraction_find_window(kernel, &turned);
+  if (!is_image) return;
+  order_by_step(kernel, &turned.depth, &turned.lhs_set, &turned.rhs_set);
+  if (!has_same_depth(roles, &turned)) return;
+  turned.is_turned = true;
+  turned.rhs_type = turned.packed_type = turned.type;
+  turned.group = 1;
+  choose_run(kernel, target, &turned);
+  int64_t row = kernel->dims[turned.rows.dims[turned.rows.count - 1]].extent;
+  TileLimit tile = {tile_limit(target), row, multiplication_of(target)};
+  if (!choose_blocks(kernel, target, tile, limit, &turned) || !is_worth_more(chosen, &turned, limit)) return;
+  bool is_few = chosen->scratch_bytes <= contraction_few_bytes(limit);
+  turned.few_cost = fmin(turned.few_cost, is_few ? chosen->cost : chosen->few_cost);
+  *chosen = turned;
+}
+
 static bool complete_blocking(const Kernel *kernel, const VecTarget *target, ContractionScratch limit,
                               ContractionBlocking *blocking) {
   if (!match_fold(kernel, blocking) || !match_epilogue(kernel, blocking) || !find_roles(kernel, blocking)) return false;
   if (contraction_choose_skinny(kernel, target, blocking)) return true;
+  ContractionBlocking roles = *blocking;
   choose_run(kernel, target, blocking);
   if (!pays(kernel, blocking)) return false;
   choose_group(kernel, target, blocking);
   blocking->rhs_type = blocking->type;
   if (!choose_tile_and_blocks(kernel, target, limit, blocking)) return false;
+  if (blocking->group == 1) try_turned(kernel, target, limit, &roles, blocking);
   contraction_choose_common_guards(kernel, blocking);
   contraction_choose_results_ahead(kernel, target, blocking);
   choose_split(blocking);

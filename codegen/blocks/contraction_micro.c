@@ -54,17 +54,28 @@ bool contraction_continues(const ContractionBlocking *blocking) {
   return blocking->block_count > 1 || blocking->cut;
 }
 
+/* What of a window is constant in the micro-kernel. */
+static void window_name(const ContractionBlocking *blocking, char *out, size_t size) {
+  const WindowWalk *window = &blocking->window;
+  int length = snprintf(out, size, ".window%lldx%lld.%lld.%lld.%lld.%lld", (long long)window->middle_count,
+                        (long long)window->tap_count, (long long)window->outer_step, (long long)window->middle_step,
+                        (long long)window->tap_step, (long long)blocking->packed_stride);
+  for (int i = 0; i < window->tap_count; i++)
+    length += snprintf(out + length, size - (size_t)length, "%c%x", i == 0 ? '.' : '-', window->outside[i]);
+}
+
 static void micro_name(const ContractionBlocking *blocking, char *out, size_t size) {
   static const char *const groups[] = {[2] = ".pairs", [4] = ".quads"};
-  char strips[48] = "", rest[16] = "", step[24] = "", results[24] = "";
+  char strips[48] = "", rest[16] = "", step[24] = "", results[24] = "", window[216] = "";
+  if (blocking->is_turned) window_name(blocking, window, sizeof window);
   if (blocking->rest_rows > 0) snprintf(rest, sizeof rest, ".last%d", blocking->rest_rows);
   if (blocking->lhs_step > 1) snprintf(step, sizeof step, ".by%lld", (long long)blocking->lhs_step);
   if (blocking->result_lines > 0) snprintf(results, sizeof results, ".results%d", blocking->result_lines);
   int64_t gap = contraction_strip_gap(blocking);
   if (gap > 0) snprintf(strips, sizeof strips, ".strips%lld+%lld", (long long)blocking->strip_run, (long long)gap);
-  snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d.%d%s%s%s%s%s%s%s%s%s", type_text(blocking->type),
+  snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d.%d%s%s%s%s%s%s%s%s%s%s", type_text(blocking->type),
            type_text(blocking->rhs_type), blocking->tile_rows, blocking->panel_vectors, blocking->lanes,
-           (int)blocking->row_stride, contraction_lines_ahead(blocking), step, results, strips, rest,
+           (int)blocking->row_stride, contraction_lines_ahead(blocking), step, results, strips, window, rest,
            contraction_continues(blocking) ? ".on" : "",
            blocking->common_guard_count > 0 || blocking->cut ? ".perhaps" : "",
            blocking->sums_in_result ? ".apart" : "", blocking->group > 1 ? groups[blocking->group] : "",
@@ -231,7 +242,7 @@ static void emit_body(const MicroEmitter *micro) {
 }
 
 static LLVMValueRef micro_function(const VecBuilder *vec, const ContractionBlocking *blocking) {
-  char name[176];
+  char name[400];
   micro_name(blocking, name, sizeof name);
   LLVMValueRef function = LLVMGetNamedFunction(vec->module, name);
   if (function != NULL) return function;

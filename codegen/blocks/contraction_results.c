@@ -41,7 +41,7 @@ void contraction_choose_results_ahead(const Kernel *kernel, const VecTarget *tar
   const KernelStage *stage = &kernel->stages[1];
   const KernelStore *store = &stage->stores[0];
   blocking->result_lines = 0;
-  if (stage->store_count != 1 || blocking->rows.count == 0 || blocking->tile_count == 1) return;
+  if (stage->store_count != 1 || blocking->rows.count == 0 || blocking->tile_count == 1 || blocking->is_turned) return;
   if (!contraction_has_assembly(target, blocking, blocking->tile_rows, blocking->panel_vectors)) return;
   /* steps with shorter registers take too little time themselves */
   if (blocking->vector_lanes * type_storage_bytes(blocking->type) < LINE_BYTES) return;

@@ -64,6 +64,8 @@ static const double page_cost = 40;              /* of a page that was forgotten
 static const double copy_cost = .8;              /* of a vector that is packed, and of each operation on it */
 static const double run_cost = 10;               /* of each run of a row that is packed */
 static const double square_cost = .7;            /* of an element that is packed in squares */
+static const double short_step = 6;              /* of a vector of a turned tile */
+static const double masked_step = 14;            /* and where shorter registers than a line have masks */
 static const double element_cost = 2;            /* of one that is packed alone */
 
 typedef struct PackingCost {
@@ -219,7 +221,11 @@ static void lay_out(ContractionBlocking *blocking) {
   blocking->lhs_offset = 0;
   blocking->rhs_offset = align_up(lhs_tiles * blocking->lhs_slot * bytes, ALIGNMENT);
   blocking->tile_offset = blocking->rhs_offset + (blocking->rhs_in_place ? 0 : panels * blocking->rhs_slot);
-  blocking->kept_offset = blocking->tile_offset + align_up(tiles_kept * tile_bytes + beyond, ALIGNMENT);
+  int64_t turned_rows = blocking->is_turned ? contraction_turned_rows(blocking) : 0;
+  /* the last tile is read as far as that */
+  if (blocking->is_turned) beyond = (turned_rows - blocking->tile_rows) * blocking->panel_width * bytes;
+  blocking->turned_offset = blocking->tile_offset + align_up(tiles_kept * tile_bytes + beyond, ALIGNMENT);
+  blocking->kept_offset = blocking->turned_offset + align_up(turned_rows * blocking->panel_width * bytes, ALIGNMENT);
   blocking->scratch_bytes = blocking->kept_offset + panels * blocking->kept_slot;
 }
 
@@ -268,6 +274,7 @@ static double element_packing(const PackingCost *packing, int64_t depth) {
 
 /* Which part of the elements of a tile's rows are packed. */
 static double packed_share(const ContractionBlocking *blocking) {
+  if (blocking->is_turned) return blocking->window.read_share;
   if (blocking->strip_dims == 0) return 1;
   return (double)blocking->strip_length / ((double)blocking->strip_run * blocking->tile_rows);
 }
@@ -383,6 +390,16 @@ static PlaceCosts place_costs(const ContractionBlocking *blocking) {
   return place;
 }
 
+/* Of a tile whose sums are transposed, and then moved in short rows. */
+static double turning_cost(const ContractionBlocking *blocking) {
+  int lanes = contraction_turned_lanes(blocking);
+  double squares = square_cost * (double)(contraction_turned_rows(blocking) * blocking->panel_width);
+  double steps = (double)ceil_div(blocking->tile_rows, lanes) * short_step;
+  bool is_whole = blocking->tile_rows % lanes == 0;
+  if (!is_whole && lanes * type_storage_bytes(blocking->type) < LINE_BYTES) steps += masked_step;
+  return squares + (double)blocking->panel_width * steps;
+}
+
 /* Of all that one batch entry takes, but for the epilogue, which is the same whatever the sizes.  Something above
  * |most| where that is clear soon. */
 static double cost(const ContractionBlocking *blocking, const PackingCosts *packing, const PlaceCosts *place,
@@ -400,6 +417,7 @@ static double cost(const ContractionBlocking *blocking, const PackingCosts *pack
   double total = panels * (steps * depth + tiles * blocks * call_cost);
   if (total > most) return total;
   total += tiles * panels * sums_moving_cost(blocking, place);
+  if (blocking->is_turned) total += tiles * panels * turning_cost(blocking);
   if (total > most) return total;
   double panel_bytes = block_depth * (double)blocking->packed_stride * bytes;
   bool is_across = blocking->lhs_step > 1;
@@ -623,6 +641,12 @@ static void try_all(SizeSearch *search, const Kernel *kernel) {
     choose_depth(kernel, &blocking, depths[i]);
     if (blocking.block_depth == depth_before) continue;
     depth_before = blocking.block_depth;
+    if (blocking.is_turned) {
+      if (blocking.chunk_dim > 0) continue;
+      blocking.row_stride = search->base->row_stride;
+      try_places(search, &blocking);
+      continue;
+    }
     choose_lhs_in_place(kernel, &blocking);
     ContractionBlocking across = blocking;
     if (!blocking.lhs_in_place && choose_lhs_across(kernel, &across)) try_places(search, &across);
