@@ -66,18 +66,22 @@ static LLVMValueRef load_counter(const SortEmitter *emitter, LLVMValueRef pointe
   return LLVMBuildLoad2(emitter->vec->builder, LLVMInt32TypeInContext(emitter->vec->context), pointer, "");
 }
 
-LLVMValueRef sort_count_up(const SortEmitter *emitter, LLVMValueRef pointer) {
+LLVMValueRef sort_count_by(const SortEmitter *emitter, LLVMValueRef pointer, LLVMValueRef step) {
   LLVMBuilderRef b = emitter->vec->builder;
   LLVMValueRef before = load_counter(emitter, pointer);
-  LLVMBuildStore(b, LLVMBuildAdd(b, before, LLVMConstInt(LLVMTypeOf(before), 1, false), ""), pointer);
+  LLVMBuildStore(b, LLVMBuildAdd(b, before, step, ""), pointer);
   return before;
 }
 
-static void count_digits(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef counters) {
+LLVMValueRef sort_count_up(const SortEmitter *emitter, LLVMValueRef pointer) {
+  return sort_count_by(emitter, pointer, LLVMConstInt(LLVMInt32TypeInContext(emitter->vec->context), 1, false));
+}
+
+void sort_count_digits(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef counters, IndexRange range) {
   LLVMBuilderRef b = emitter->vec->builder;
   LLVMValueRef zero = LLVMConstInt(LLVMInt8TypeInContext(emitter->vec->context), 0, false);
   LLVMBuildMemSet(b, counters, zero, sort_int(emitter, sort_counter_bytes(emitter)), COUNTER_BYTES);
-  IrLoop loop = ir_loop_count(b, ir_range(emitter->vec->context, 0, emitter->length), 1, NULL, 0);
+  IrLoop loop = ir_loop_count(b, range, 1, NULL, 0);
   LLVMValueRef digits = sort_digits_at(emitter, records, loop.index);
   for (int pass = 0; pass < sort_pass_count(emitter); pass++)
     sort_count_up(emitter, sort_counter(emitter, counters, digit(emitter, digits, pass)));
@@ -140,7 +144,7 @@ static void sort_digit(const SortEmitter *emitter, DigitLines *lines, LLVMValueR
 
 /* Where the records are in the end. */
 static LLVMValueRef sort_digits(const SortEmitter *emitter, DigitLines lines, LLVMValueRef counters) {
-  count_digits(emitter, lines.from, counters);
+  sort_count_digits(emitter, lines.from, counters, ir_range(emitter->vec->context, 0, emitter->length));
   for (int pass = 0; pass < sort_pass_count(emitter); pass++) sort_digit(emitter, &lines, counters, pass);
   return lines.from;
 }

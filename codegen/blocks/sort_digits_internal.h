@@ -20,8 +20,14 @@ LLVMValueRef sort_digits_at(const SortEmitter *emitter, LLVMValueRef records, LL
 LLVMValueRef sort_digit_of_pass(const SortEmitter *emitter, LLVMValueRef digits, LLVMValueRef pass);
 /* The place of counter |number|. */
 LLVMValueRef sort_counter(const SortEmitter *emitter, LLVMValueRef counters, LLVMValueRef number);
-/* i32: the counter's value, one less than what it is afterwards. */
+/* i32: the counter's value, |step| less than what it is afterwards. */
+LLVMValueRef sort_count_by(const SortEmitter *emitter, LLVMValueRef pointer, LLVMValueRef step);
+/* The same by one. */
 LLVMValueRef sort_count_up(const SortEmitter *emitter, LLVMValueRef pointer);
+/* All digits of the records in |range|: sort_counter_bytes of counters, those of each pass after those of the one
+ * before.
+ */
+void sort_count_digits(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef counters, IndexRange range);
 
 /* Elements in |range| of the line to |line|, unless they lie as records where they are. */
 void sort_gather_elements(const SortEmitter *emitter, LLVMValueRef line, IndexRange range);

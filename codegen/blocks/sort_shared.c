@@ -3,7 +3,12 @@
  * Digits, three phases each: a chunk counts the digits of its part of the line, with counters of its own; one adds up
  * those of all chunks, digit by digit and for each digit chunk by chunk, so that the places of the first chunk's
  * records stand before those of the second; each moves the records of its part.  Which line holds the records depends
- * on how many passes moved them; that is written down where one thread has the counters of the second digit. */
+ * on how many passes moved them; one that does not leaves a mark in the first chunk's counters, of which each pass has
+ * its own.
+ *
+ * Of two chunks each counts all digits at once, before the first pass: how many records have a digit is the same in any
+ * order.  The first one then moves its half of the line from the first record on to where their digits begin, upwards,
+ * the second one its half from the last record on to where they end, downwards.  So the order is that of one thread. */
 #include "base/checked_math.h"
 #include "codegen/blocks/sort_digits_internal.h"
 
@@ -23,15 +28,18 @@ IndexRange sort_chunk_range(const SortEmitter *emitter, const SortShare *share, 
 
 /* --- by digits --- */
 
-enum { PHASES_PER_PASS = 3, STATE_BYTES = 8 };
+enum { PHASES_PER_PASS = 3, COUNTER_ALIGNMENT = 8 };
 
 typedef struct DigitShare {
   const SortEmitter *emitter;
   const SortShare *share;
   DigitLines lines;
-  LLVMValueRef counters; /* of the first chunk */
-  LLVMValueRef pass;     /* i64 */
-  IndexRange range;      /* the chunk's part of the line */
+  LLVMValueRef counters;             /* of the first chunk, pass by pass */
+  LLVMValueRef pass;                 /* i64 */
+  IndexRange range;                  /* the chunk's part of the line */
+  LLVMValueRef are_halves, is_first; /* i1: there are two chunks; this is the first one */
+  LLVMValueRef own;                  /* the chunk's counters */
+  DigitLines here;                   /* where the records are, where the pass puts them */
 } DigitShare;
 
 static int64_t chunk_counter_bytes(const SortEmitter *emitter) {
@@ -42,7 +50,16 @@ static int64_t digit_phases(const SortEmitter *emitter) {
   return PHASES_PER_PASS * sort_pass_count(emitter) + 1;
 }
 
-/* Of |chunk|; further ones lie in the further scratch. */
+/* The first chunk's of |pass|, i64. */
+static LLVMValueRef first_counters(const DigitShare *digits, LLVMValueRef pass) {
+  const SortEmitter *emitter = digits->emitter;
+  LLVMBuilderRef b = emitter->vec->builder;
+  LLVMValueRef offset = LLVMBuildNSWMul(b, pass, sort_int(emitter, chunk_counter_bytes(emitter)), "");
+  LLVMTypeRef byte = LLVMInt8TypeInContext(emitter->vec->context);
+  return LLVMBuildGEP2(b, byte, digits->counters, &offset, 1, "");
+}
+
+/* Of |chunk|, in the pass at hand; further ones lie in the further scratch. */
 static LLVMValueRef chunk_counters(const DigitShare *digits, LLVMValueRef chunk) {
   const SortEmitter *emitter = digits->emitter;
   LLVMBuilderRef b = emitter->vec->builder;
@@ -51,24 +68,30 @@ static LLVMValueRef chunk_counters(const DigitShare *digits, LLVMValueRef chunk)
   LLVMTypeRef byte = LLVMInt8TypeInContext(emitter->vec->context);
   LLVMValueRef further = LLVMBuildGEP2(b, byte, digits->share->further, &offset, 1, "");
   LLVMValueRef is_first = LLVMBuildICmp(b, LLVMIntEQ, chunk, sort_int(emitter, 0), "");
-  return LLVMBuildSelect(b, is_first, digits->counters, further, "");
+  return LLVMBuildSelect(b, is_first, first_counters(digits, digits->pass), further, "");
 }
 
-/* Where it is written how many passes before |pass| moved records; with a single one there is no place, and it does. */
-static LLVMValueRef moved_place(const DigitShare *digits, LLVMValueRef pass) {
-  const SortEmitter *emitter = digits->emitter;
-  LLVMValueRef words = sort_at_offset(emitter, digits->counters, chunk_counter_bytes(emitter));
-  LLVMTypeRef word = LLVMInt64TypeInContext(emitter->vec->context);
-  return LLVMBuildInBoundsGEP2(emitter->vec->builder, word, words, &pass, 1, "");
+/* i1: |pass|, whose counters are added up, moves records.  The first chunk may be counting meanwhile: no counter comes
+ * to the mark. */
+static LLVMValueRef pass_moves(const DigitShare *digits, LLVMValueRef pass) {
+  LLVMBuilderRef b = digits->emitter->vec->builder;
+  LLVMTypeRef type = LLVMInt32TypeInContext(digits->emitter->vec->context);
+  LLVMValueRef first = LLVMBuildLoad2(b, type, first_counters(digits, pass), "");
+  return LLVMBuildICmp(b, LLVMIntNE, first, LLVMConstAllOnes(type), "");
 }
 
-static LLVMValueRef moves_before(const DigitShare *digits, LLVMValueRef pass) {
+/* How many passes before |digits->pass| moved records, i64. */
+static LLVMValueRef moves_before(const DigitShare *digits) {
   const SortEmitter *emitter = digits->emitter;
   LLVMBuilderRef b = emitter->vec->builder;
-  if (sort_pass_count(emitter) == 1) return pass;
-  LLVMValueRef zero = sort_int(emitter, 0);
-  LLVMValueRef written = LLVMBuildLoad2(b, LLVMTypeOf(zero), moved_place(digits, pass), "");
-  return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, pass, zero, ""), zero, written, "");
+  LLVMValueRef moves = sort_int(emitter, 0);
+  for (int pass = 0; pass < sort_pass_count(emitter); pass++) {
+    LLVMValueRef number = sort_int(emitter, pass);
+    LLVMValueRef is_before = LLVMBuildICmp(b, LLVMIntSLT, number, digits->pass, "");
+    LLVMValueRef counts = LLVMBuildAnd(b, is_before, pass_moves(digits, number), "");
+    moves = LLVMBuildNSWAdd(b, moves, LLVMBuildZExt(b, counts, LLVMTypeOf(moves), ""), "");
+  }
+  return moves;
 }
 
 /* The line of records that have been moved |moves| times, and where they go next. */
@@ -82,22 +105,45 @@ static DigitLines lines_after(const DigitShare *digits, LLVMValueRef moves) {
   return (DigitLines){.from = from, .to = LLVMBuildSelect(b, is_odd, lines->next, lines->to, "")};
 }
 
-/* The counter of the digit of pass |pass| of record |index|. */
-static LLVMValueRef digit_counter(const DigitShare *digits, LLVMValueRef own, LLVMValueRef from, LLVMValueRef index) {
-  LLVMValueRef digit = sort_digit_of_pass(digits->emitter, sort_digits_at(digits->emitter, from, index), digits->pass);
-  return sort_counter(digits->emitter, own, digit);
+/* The chunk's counter of the pass's digit of record |index|. */
+static LLVMValueRef digit_counter(const DigitShare *digits, LLVMValueRef index) {
+  LLVMValueRef record = sort_digits_at(digits->emitter, digits->here.from, index);
+  return sort_counter(digits->emitter, digits->own, sort_digit_of_pass(digits->emitter, record, digits->pass));
+}
+
+/* Where the second half's records are counted: where no pass has moved anything yet, a line that is long enough. */
+static LLVMValueRef second_counters(const DigitShare *digits) {
+  return sort_pass_count(digits->emitter) == 1 ? digits->share->further : digits->lines.to;
+}
+
+/* All digits of the chunk's half. */
+static void count_half(const DigitShare *digits) {
+  const SortEmitter *emitter = digits->emitter;
+  LLVMValueRef second = second_counters(digits);
+  LLVMValueRef own = LLVMBuildSelect(emitter->vec->builder, digits->is_first, digits->counters, second, "");
+  sort_count_digits(emitter, digits->lines.from, own, digits->range);
+}
+
+/* The digits of this pass of the chunk's part. */
+static void count_part(const DigitShare *digits) {
+  const SortEmitter *emitter = digits->emitter;
+  LLVMBuilderRef b = emitter->vec->builder;
+  LLVMValueRef zero = LLVMConstInt(LLVMInt8TypeInContext(emitter->vec->context), 0, false);
+  LLVMBuildMemSet(b, digits->own, zero, sort_int(emitter, chunk_counter_bytes(emitter)), COUNTER_ALIGNMENT);
+  IrLoop loop = ir_loop_count(b, digits->range, 1, NULL, 0);
+  sort_count_up(emitter, digit_counter(digits, loop.index));
+  ir_loop_end(&loop);
 }
 
 static void count_chunk(const DigitShare *digits) {
-  const SortEmitter *emitter = digits->emitter;
-  LLVMBuilderRef b = emitter->vec->builder;
-  LLVMValueRef own = chunk_counters(digits, digits->share->chunk);
-  LLVMValueRef from = lines_after(digits, moves_before(digits, digits->pass)).from;
-  LLVMValueRef zero = LLVMConstInt(LLVMInt8TypeInContext(emitter->vec->context), 0, false);
-  LLVMBuildMemSet(b, own, zero, sort_int(emitter, chunk_counter_bytes(emitter)), STATE_BYTES);
-  IrLoop loop = ir_loop_count(b, digits->range, 1, NULL, 0);
-  sort_count_up(emitter, digit_counter(digits, own, from, loop.index));
-  ir_loop_end(&loop);
+  LLVMBuilderRef b = digits->emitter->vec->builder;
+  LLVMValueRef is_begin = LLVMBuildICmp(b, LLVMIntEQ, digits->pass, sort_int(digits->emitter, 0), "");
+  LLVMBasicBlockRef after = ir_if_begin(b, LLVMBuildAnd(b, digits->are_halves, is_begin, ""));
+  count_half(digits);
+  ir_if_end(b, after);
+  after = ir_if_begin(b, LLVMBuildNot(b, digits->are_halves, ""));
+  count_part(digits);
+  ir_if_end(b, after);
 }
 
 /* Numbers of records with a digit → where the first of each chunk goes; whether one digit has them all. */
@@ -123,34 +169,78 @@ static LLVMValueRef add_up_chunks(const DigitShare *digits) {
   return is_all;
 }
 
-/* The first chunk does it. */
-static void add_up(const DigitShare *digits) {
+/* The second half's numbers to the first one's, of all digits. */
+static void join_halves(const DigitShare *digits) {
   const SortEmitter *emitter = digits->emitter;
   LLVMBuilderRef b = emitter->vec->builder;
-  LLVMValueRef is_first = LLVMBuildICmp(b, LLVMIntEQ, digits->share->chunk, sort_int(emitter, 0), "");
-  LLVMBasicBlockRef after = ir_if_begin(b, is_first);
-  LLVMValueRef is_all = add_up_chunks(digits);
-  if (sort_pass_count(emitter) > 1) {
-    LLVMValueRef moves = LLVMBuildSelect(b, is_all, sort_int(emitter, 0), sort_int(emitter, 1), "");
-    LLVMValueRef next = LLVMBuildNSWAdd(b, digits->pass, sort_int(emitter, 1), "");
-    moves = LLVMBuildNSWAdd(b, moves_before(digits, digits->pass), moves, "");
-    LLVMBuildStore(b, moves, moved_place(digits, next));
-  }
+  LLVMTypeRef type = LLVMInt32TypeInContext(emitter->vec->context);
+  LLVMValueRef second = second_counters(digits);
+  int64_t counters = (int64_t)sort_pass_count(emitter) << sort_digit_bits(emitter);
+  IrLoop loop = ir_loop_count(b, ir_range(emitter->vec->context, 0, counters), 1, NULL, 0);
+  LLVMValueRef count = LLVMBuildLoad2(b, type, sort_counter(emitter, second, loop.index), "");
+  sort_count_by(emitter, sort_counter(emitter, digits->counters, loop.index), count);
+  ir_loop_end(&loop);
+}
+
+/* Numbers of records with a digit of the pass → where the first one and the last one go; whether one digit has all. */
+static LLVMValueRef add_up_halves(const DigitShare *digits) {
+  const SortEmitter *emitter = digits->emitter;
+  LLVMBuilderRef b = emitter->vec->builder;
+  LLVMContextRef context = emitter->vec->context;
+  LLVMTypeRef type = LLVMInt32TypeInContext(context);
+  LLVMBasicBlockRef after = ir_if_begin(b, LLVMBuildICmp(b, LLVMIntEQ, digits->pass, sort_int(emitter, 0), ""));
+  join_halves(digits);
+  ir_if_end(b, after);
+  LLVMValueRef length = LLVMConstInt(type, (unsigned long long)emitter->length, false);
+  LLVMValueRef one = LLVMConstInt(type, 1, false), firsts = first_counters(digits, digits->pass);
+  LLVMValueRef sum = LLVMConstNull(type), is_all = LLVMConstNull(LLVMInt1TypeInContext(context));
+  LLVMValueRef *carried[] = {&sum, &is_all};
+  IrLoop loop = ir_loop_count(b, ir_range(context, 0, INT64_C(1) << sort_digit_bits(emitter)), 1, carried, 2);
+  LLVMValueRef pointer = sort_counter(emitter, firsts, loop.index);
+  LLVMValueRef count = LLVMBuildLoad2(b, type, pointer, "");
+  LLVMBuildStore(b, sum, pointer);
+  sum = LLVMBuildAdd(b, sum, count, "");
+  LLVMBuildStore(b, LLVMBuildSub(b, sum, one, ""), sort_counter(emitter, digits->share->further, loop.index));
+  is_all = LLVMBuildOr(b, is_all, LLVMBuildICmp(b, LLVMIntEQ, count, length, ""), "");
+  ir_loop_end(&loop);
+  return is_all;
+}
+
+/* A pass moves nothing where one digit has all records. */
+static void mark_pass(const DigitShare *digits, LLVMValueRef is_all) {
+  LLVMBuilderRef b = digits->emitter->vec->builder;
+  LLVMTypeRef type = LLVMInt32TypeInContext(digits->emitter->vec->context);
+  LLVMValueRef pointer = first_counters(digits, digits->pass);
+  LLVMValueRef first = LLVMBuildLoad2(b, type, pointer, "");
+  LLVMBuildStore(b, LLVMBuildSelect(b, is_all, LLVMConstAllOnes(type), first, ""), pointer);
+}
+
+/* The first chunk does it. */
+static void add_up(const DigitShare *digits) {
+  LLVMBuilderRef b = digits->emitter->vec->builder;
+  LLVMValueRef are_several = LLVMBuildNot(b, digits->are_halves, "");
+  LLVMBasicBlockRef after = ir_if_begin(b, LLVMBuildAnd(b, digits->is_first, digits->are_halves, ""));
+  mark_pass(digits, add_up_halves(digits));
+  ir_if_end(b, after);
+  after = ir_if_begin(b, LLVMBuildAnd(b, digits->is_first, are_several, ""));
+  mark_pass(digits, add_up_chunks(digits));
   ir_if_end(b, after);
 }
 
 static void move_chunk(const DigitShare *digits) {
   const SortEmitter *emitter = digits->emitter;
   LLVMBuilderRef b = emitter->vec->builder;
-  LLVMValueRef next = LLVMBuildNSWAdd(b, digits->pass, sort_int(emitter, 1), "");
-  LLVMValueRef moves = moves_before(digits, digits->pass);
-  LLVMBasicBlockRef after = ir_if_begin(b, LLVMBuildICmp(b, LLVMIntNE, moves, moves_before(digits, next), ""));
-  DigitLines lines = lines_after(digits, moves);
-  LLVMValueRef own = chunk_counters(digits, digits->share->chunk);
-  IrLoop loop = ir_loop_count(b, digits->range, 1, NULL, 0);
-  LLVMValueRef record = sort_load(emitter, lines.from, loop.index);
-  LLVMValueRef place = sort_count_up(emitter, digit_counter(digits, own, lines.from, loop.index));
-  sort_store(emitter, record, lines.to, LLVMBuildZExt(b, place, LLVMTypeOf(loop.index), ""));
+  LLVMBasicBlockRef after = ir_if_begin(b, pass_moves(digits, digits->pass));
+  LLVMValueRef is_down = LLVMBuildAnd(b, digits->are_halves, LLVMBuildNot(b, digits->is_first, ""), "");
+  LLVMValueRef step = LLVMBuildSelect(b, is_down, sort_int(emitter, -1), sort_int(emitter, 1), "");
+  LLVMValueRef count = LLVMBuildTrunc(b, step, LLVMInt32TypeInContext(emitter->vec->context), "");
+  LLVMValueRef last = LLVMBuildNSWSub(b, digits->range.end, sort_int(emitter, 1), "");
+  LLVMValueRef index = LLVMBuildSelect(b, is_down, last, digits->range.begin, ""), *carried[] = {&index};
+  IrLoop loop = ir_loop_count(b, digits->range, 1, carried, 1);
+  LLVMValueRef record = sort_load(emitter, digits->here.from, index);
+  LLVMValueRef place = sort_count_by(emitter, digit_counter(digits, index), count);
+  sort_store(emitter, record, digits->here.to, LLVMBuildZExt(b, place, LLVMTypeOf(index), ""));
+  index = LLVMBuildNSWAdd(b, index, step, "");
   ir_loop_end(&loop);
   ir_if_end(b, after);
 }
@@ -172,11 +262,10 @@ static void make_chunk(const DigitShare *digits) {
 static void finish_chunk(const DigitShare *digits) {
   const SortEmitter *emitter = digits->emitter;
   int64_t height = emitter->point->known.count;
-  LLVMValueRef sorted = lines_after(digits, moves_before(digits, digits->pass)).from;
   if (emitter->moves_elements)
-    sort_finish_elements(emitter, sorted, digits->range);
+    sort_finish_elements(emitter, digits->here.from, digits->range);
   else
-    sort_store_elements(emitter, sorted, digits->range);
+    sort_store_elements(emitter, digits->here.from, digits->range);
   point_forget(emitter->point, height);
 }
 
@@ -186,6 +275,10 @@ static void digit_phase(const SortEmitter *emitter, LLVMValueRef scratch, const 
   digits.lines = sort_digit_lines(emitter, scratch, &digits.counters);
   digits.range = sort_chunk_range(emitter, share, sort_int(emitter, emitter->length));
   digits.pass = LLVMBuildUDiv(b, share->phase, sort_int(emitter, PHASES_PER_PASS), "");
+  digits.are_halves = LLVMBuildICmp(b, LLVMIntEQ, share->chunks, sort_int(emitter, 2), "");
+  digits.is_first = LLVMBuildICmp(b, LLVMIntEQ, share->chunk, sort_int(emitter, 0), "");
+  digits.own = chunk_counters(&digits, share->chunk);
+  digits.here = lines_after(&digits, moves_before(&digits));
   void (*const emit[])(const DigitShare *) = {count_chunk, add_up, move_chunk, finish_chunk};
   enum { BLOCKS = sizeof emit / sizeof emit[0] };
   LLVMBasicBlockRef blocks[BLOCKS], behind;
