@@ -109,6 +109,12 @@ int32_t c_norm(const ComplexMath *m, Complex z) {
   return c_apply2(m, HLO_ADD, c_apply2(m, HLO_MULTIPLY, z.re, z.re), c_apply2(m, HLO_MULTIPLY, z.im, z.im));
 }
 
+/* z / divisor.  With room a reciprocal does: what it is off by is lost in the one rounding. */
+Complex c_over_real(const ComplexMath *m, Complex z, int32_t divisor) {
+  if (m->is_roomy) return times(m, z, c_apply2(m, HLO_DIVIDE, c_constant(m, 1), divisor));
+  return (Complex){c_apply2(m, HLO_DIVIDE, z.re, divisor), c_apply2(m, HLO_DIVIDE, z.im, divisor)};
+}
+
 /* Infinite as soon as a part is, be the other NaN.  Unless there is room, parts of which a square would leave the range
  * are brought near 1 by a power of two, with which the least number is as well. */
 Complex complex_abs(const ComplexMath *m, const Complex *z) {
@@ -126,8 +132,8 @@ Complex complex_abs(const ComplexMath *m, const Complex *z) {
 
 Complex complex_sign(const ComplexMath *m, const Complex *z) {
   int32_t size = complex_abs(m, z).re;
-  Complex unit = {c_apply2(m, HLO_DIVIDE, z->re, size), c_apply2(m, HLO_DIVIDE, z->im, size)};
-  return c_select_both(m, c_compare_to(m, COMPARISON_DIRECTION_EQ, size, 0), *z, unit);
+  int32_t is_zero = c_compare_to(m, COMPARISON_DIRECTION_EQ, size, 0);
+  return c_select_both(m, is_zero, *z, c_over_real(m, *z, size));
 }
 
 /* --- division --- */
@@ -140,9 +146,7 @@ static Complex times_conjugate(const ComplexMath *m, Complex a, Complex b) {
 }
 
 static Complex quotient(const ComplexMath *m, Complex a, Complex b) {
-  int32_t size = c_norm(m, b);
-  Complex product = times_conjugate(m, a, b);
-  return (Complex){c_apply2(m, HLO_DIVIDE, product.re, size), c_apply2(m, HLO_DIVIDE, product.im, size)};
+  return c_over_real(m, times_conjugate(m, a, b), c_norm(m, b));
 }
 
 /* Both brought near 1 by powers of two, so that no square leaves the range.  What that is worth is given back in two
@@ -167,19 +171,35 @@ static int32_t all_finite(const ComplexMath *m, Complex z) {
   return c_both(m, c_is_finite(m, z.re), c_is_finite(m, z.im));
 }
 
-/* As in C's annex G: where the formula gives only NaN, a number over 0 and an infinite one over a finite one are
- * infinite, a finite one over an infinite one is 0. */
-Complex complex_divide(const ComplexMath *m, const Complex *z) {
-  Complex a = z[0], b = z[1];
-  Complex result = m->is_roomy ? quotient(m, a, b) : scaled_quotient(m, a, b);
+/* As in C's annex G: where |result|, by the formula, is only NaN, a number over 0 and an infinite one over a finite one
+ * are infinite, a finite one over an infinite one is 0. */
+static Complex repaired(const ComplexMath *m, Complex a, Complex b, Complex result) {
   int32_t infinity = c_constant(m, __builtin_inf());
   int32_t is_broken = c_both(m, c_is_nan(m, result.re), c_is_nan(m, result.im));
   Complex to_infinity = times(m, times_conjugate(m, direction_of(m, a), b), infinity);
-  Complex to_zero = times(m, times_conjugate(m, a, direction_of(m, b)), c_constant(m, 0));
+  Complex toward_zero = times_conjugate(m, a, direction_of(m, b)); /* may be more than a number can say */
+  int32_t zero = c_constant(m, 0);
+  Complex to_zero = {c_copysign(m, zero, toward_zero.re), c_copysign(m, zero, toward_zero.im)};
   Complex repaired = c_select_both(m, c_both(m, c_any_infinite(m, b), all_finite(m, a)), to_zero, result);
   repaired = c_select_both(m, c_both(m, c_any_infinite(m, a), all_finite(m, b)), to_infinity, repaired);
   int32_t by_zero =
       c_both(m, c_compare_to(m, COMPARISON_DIRECTION_EQ, b.re, 0), c_compare_to(m, COMPARISON_DIRECTION_EQ, b.im, 0));
   repaired = c_select_both(m, by_zero, times(m, a, c_copysign(m, infinity, b.re)), repaired);
   return c_select_both(m, is_broken, repaired, result);
+}
+
+Complex c_quotient(const ComplexMath *m, Complex a, Complex b) {
+  return repaired(m, a, b, m->is_roomy ? quotient(m, a, b) : scaled_quotient(m, a, b));
+}
+
+static Complex converted(const ComplexMath *m, Complex z) {
+  return (Complex){lowering_convert(m->lowering, z.re, m->type), lowering_convert(m->lowering, z.im, m->type)};
+}
+
+/* Operands that were widened and a result that will be narrowed are told apart in f32: twice as many to a register. */
+Complex complex_divide(const ComplexMath *m, const Complex *z) {
+  if (!m->is_roomy) return c_quotient(m, z[0], z[1]);
+  ComplexMath narrow = {m->lowering, TYPE_F32, false};
+  Complex result = converted(&narrow, quotient(m, z[0], z[1]));
+  return repaired(&narrow, converted(&narrow, z[0]), converted(&narrow, z[1]), result);
 }

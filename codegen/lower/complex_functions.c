@@ -62,7 +62,7 @@ Complex complex_logistic(const ComplexMath *m, const Complex *z) {
     over = c_select_both(m, is_left, power, one);
   }
   Complex below = complex_add(m, (Complex[]){one, power});
-  return complex_divide(m, (Complex[]){over, below});
+  return c_quotient(m, over, below);
 }
 
 /* --- logarithm --- */
@@ -150,7 +150,7 @@ Complex complex_sqrt(const ComplexMath *m, const Complex *z) {
 }
 
 Complex complex_rsqrt(const ComplexMath *m, const Complex *z) {
-  return complex_divide(m, (Complex[]){complex_one(m), complex_sqrt(m, z)});
+  return c_quotient(m, complex_one(m), complex_sqrt(m, z));
 }
 
 /* exp(y·log x); 0 to a positive power is 0, to the power of 0 it is 1. */
@@ -217,11 +217,11 @@ Complex complex_tanh(const ComplexMath *m, const Complex *z) {
   int32_t sine = c_apply(m, HLO_SINE, z->im), cosine = c_apply(m, HLO_COSINE, z->im);
   int32_t below =
       c_apply2(m, HLO_ADD, c_apply2(m, HLO_MULTIPLY, sinh, sinh), c_apply2(m, HLO_MULTIPLY, cosine, cosine));
-  int32_t re = c_apply2(m, HLO_DIVIDE, c_apply2(m, HLO_MULTIPLY, sinh, cosh), below);
-  int32_t im = c_apply2(m, HLO_DIVIDE, c_apply2(m, HLO_MULTIPLY, sine, cosine), below);
+  Complex above = {c_apply2(m, HLO_MULTIPLY, sinh, cosh), c_apply2(m, HLO_MULTIPLY, sine, cosine)};
+  Complex near = c_over_real(m, above, below);
   int32_t is_far = c_compare_to(m, COMPARISON_DIRECTION_GT, c_apply(m, HLO_ABS, z->re), LARGE_ANGLE);
-  re = c_select(m, is_far, c_copysign(m, c_constant(m, 1), z->re), re);
-  return (Complex){re, c_select(m, c_is_infinite(m, z->re), c_constant(m, 0), im)};
+  int32_t re = c_select(m, is_far, c_copysign(m, c_constant(m, 1), z->re), near.re);
+  return (Complex){re, c_select(m, c_is_infinite(m, z->re), c_constant(m, 0), near.im)};
 }
 
 Complex complex_tan(const ComplexMath *m, const Complex *z) {
@@ -235,7 +235,7 @@ Complex complex_atan2(const ComplexMath *m, const Complex *z) {
   Complex above = complex_add(m, (Complex[]){x, times_i(m, y)});
   Complex squares =
       complex_add(m, (Complex[]){complex_multiply(m, (Complex[]){x, x}), complex_multiply(m, (Complex[]){y, y})});
-  Complex unit = complex_divide(m, (Complex[]){above, complex_sqrt(m, &squares)});
+  Complex unit = c_quotient(m, above, complex_sqrt(m, &squares));
   return over_i(m, complex_log(m, &unit));
 }
 

@@ -15,7 +15,7 @@ typedef struct Complex {
   int32_t re, im; /* values of the ComplexMath's type */
 } Complex;
 
-/* A result that is real (abs) stands in |re|. */
+/* A result that is real (abs) stands in |re|.  Parts may be rounded already to those of the operation's type. */
 typedef Complex ComplexFunction(const ComplexMath *m, const Complex *operands);
 
 /* --- complex_arithmetic.c --- */
@@ -40,6 +40,8 @@ Complex c_select_both(const ComplexMath *m, int32_t condition, Complex a, Comple
 int32_t c_larger_part(const ComplexMath *m, Complex z);
 /* x² + y². */
 int32_t c_norm(const ComplexMath *m, Complex z);
+Complex c_over_real(const ComplexMath *m, Complex z, int32_t divisor); /* z / divisor */
+Complex c_quotient(const ComplexMath *m, Complex a, Complex b);        /* a / b, of the ComplexMath's type */
 /* |huge| where |size| is above 2^500, |tiny| below 2^-500, else |usual|; of f32 2^50 and 2^-50. */
 int32_t c_by_size(const ComplexMath *m, int32_t size, double huge, double tiny, double usual);
 

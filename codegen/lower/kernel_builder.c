@@ -30,24 +30,31 @@ typedef struct KernelRequest {
   KernelTarget target;
 } KernelRequest;
 
-/* Whether |instruction| gives complex numbers of 64 bits and computes nothing but where each of them stands. */
-static bool only_moves(const HloInstruction *instruction) {
-  EmitFamily family = emit_family(instruction->opcode);
-  if (instruction->shape->type != TYPE_C64) return false;
-  if (family == EMIT_parameter) return true;
-  if (instruction->operand_count == 0 || instruction->operands[0]->shape->type != TYPE_C64) return false;
-  for (int i = 0; i < instruction->operand_count; i++) {
-    if (instruction->operands[i]->opcode == HLO_CONSTANT && type_is_complex(instruction->operands[i]->shape->type))
-      return false;
-  }
-  return family == EMIT_indexed || family == EMIT_copy;
+static bool is_moved_as_bits(const HloInstruction *instruction) {
+  return lowering_moved_type(instruction->shape->type) != instruction->shape->type;
 }
 
-/* Few elements may be in registers, by their parts. */
-static bool moves_pairs(const KernelRequest *request) {
+/* Whether |instruction| computes at most where elements stand that are moved as integers, not with them. */
+static bool only_moves(const HloInstruction *instruction) {
+  EmitFamily family = emit_family(instruction->opcode);
+  if (!is_moved_as_bits(instruction)) {
+    for (int i = 0; i < instruction->operand_count; i++) {
+      if (is_moved_as_bits(instruction->operands[i])) return false;
+    }
+    return true;
+  }
+  if (family == EMIT_parameter || family == EMIT_constant) return true;
+  if (instruction->operand_count == 0) return false;
+  bool is_same = instruction->operands[0]->shape->type == instruction->shape->type;
+  return is_same && (family == EMIT_indexed || family == EMIT_copy);
+}
+
+/* Few elements may be in registers, complex ones by their parts. */
+static bool moves_bits(const KernelRequest *request) {
   enum { LEAST_ELEMENTS = 64 };
   const HloInstruction *root = request->root;
-  if (!request->target.moves_pairs || request->rule != root_elements || !only_moves(root)) return false;
+  if (!request->target.moves_bits || request->rule != root_elements) return false;
+  if (!is_moved_as_bits(root) || !only_moves(root)) return false;
   if (shape_element_count(root->shape) < LEAST_ELEMENTS) return false;
   if (request->source->opcode != HLO_FUSION) return true;
   const HloComputation *fused = hlo_instruction_computation(request->source, HLO_ATTR_CALLS);
@@ -69,7 +76,7 @@ static void lowering_init(Lowering *lowering, Arena *arena, const KernelRequest 
                          .result_count = request->result_count,
                          .sum_part = request->sum_part,
                          .target = request->target,
-                         .moves_pairs = moves_pairs(request),
+                         .moves_bits = moves_bits(request),
                          .splits = splits,
                          .split_count = split_count};
   if (request->source->opcode == HLO_FUSION) {

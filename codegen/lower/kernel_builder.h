@@ -11,7 +11,7 @@ typedef struct KernelTarget {
                             costs to compute; 0, or longer ones: only where it costs a root or a function */
   bool has_slow_doubles; /* c64 is not computed in f64 where its own parts do as well */
   bool joins_parts;      /* both parts of a complex contraction in one Kernel; else one each, of real numbers */
-  bool moves_pairs;      /* where complex numbers of twice 32 bits are only moved, they are integers of 64 */
+  bool moves_bits;       /* what is only moved may be integers: lowering_moved_type */
   bool keeps_axes;       /* what stages keep for one another all of them walk along the same dims: it has a Tensor */
 } KernelTarget;
 

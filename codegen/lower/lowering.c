@@ -126,8 +126,13 @@ static bool is_flat_index(const Lowering *lowering, const IndexExpr *index, cons
   return true;
 }
 
+PrimitiveType lowering_moved_type(PrimitiveType type) {
+  if (type == TYPE_C64) return TYPE_U64;
+  return type_is_float(type) && type_bits(type) == 8 ? TYPE_U8 : type;
+}
+
 int32_t lowering_buffer(Lowering *lowering, KernelBufferRole role, int operand, int node, const Shape *leaf) {
-  PrimitiveType type = lowering->moves_pairs && leaf->type == TYPE_C64 ? TYPE_U64 : leaf->type;
+  PrimitiveType type = lowering->moves_bits ? lowering_moved_type(leaf->type) : leaf->type;
   KernelBuffer buffer = {role, type, shape_element_count(leaf), operand, node};
   return kernel_draft_bind_buffer(&lowering->draft, buffer);
 }
@@ -219,7 +224,8 @@ int32_t lowering_constant_element(Lowering *lowering, const Literal *literal, in
   uint64_t bits[2] = {0, 0};
   size_t size = (size_t)type_storage_bytes(literal->shape->type);
   memcpy(bits, (const char *)literal->data + (size_t)element * size, size);
-  return lowering_constant_bits(lowering, literal->shape->type, bits[0], bits[1]);
+  PrimitiveType type = lowering->moves_bits ? lowering_moved_type(literal->shape->type) : literal->shape->type;
+  return lowering_constant_bits(lowering, type, bits[0], bits[1]);
 }
 
 int32_t lowering_constant_double(Lowering *lowering, PrimitiveType type, double value) {

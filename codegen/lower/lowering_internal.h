@@ -86,7 +86,7 @@ typedef struct Lowering {
   int current_stage;            /* whose dims are being walked, KERNEL_OUTER for none */
   ARRAY(RowValue) row_values;
   KernelTarget target;
-  bool moves_pairs; /* complex numbers are integers of 64 bits here */
+  bool moves_bits; /* nothing is computed: elements are of their lowering_moved_type */
   ARRAY(FoldedReduce) folded;
   ARRAY(LoweredLoop) loops;         /* that are being lowered, the innermost last */
   struct ReduceOrder *reduce_order; /* of |fused|, once it is asked for */
@@ -134,6 +134,9 @@ void lowering_ask_unrolled(Lowering *lowering, IndexExpr index, int64_t size);
  * set. */
 void lowering_dims_of_result(Lowering *lowering, const Shape *shape, IndexExpr *out_index);
 
+/* The integer that an element of |type| goes as where it is only moved: of a complex number of 64 bits, a float of a
+ * byte; |type| itself of others. */
+PrimitiveType lowering_moved_type(PrimitiveType type);
 /* The buffer bound to leaf |node| of operand |operand| (RESULT, IN_PLACE: of the result, operand -1); one each. */
 int32_t lowering_buffer(Lowering *lowering, KernelBufferRole role, int operand, int node, const Shape *leaf);
 

@@ -82,19 +82,25 @@ static LLVMValueRef float_to_int(const VecBuilder *vec, PrimitiveType from, Prim
   return is_signed ? LLVMBuildSExt(vec->builder, result, type, "") : LLVMBuildZExt(vec->builder, result, type, "");
 }
 
-/* 64-bit integers of 2^40 and more with their low 11 bits gathered in the lowest one that f64 keeps: the conversion
+/* The low |count| bits of integer lanes gathered in the next one: zeros, and that one set where any of them was. */
+static LLVMValueRef gather_low_bits(const VecBuilder *vec, LLVMValueRef value, int width, int count, int lanes) {
+  LLVMBuilderRef b = vec->builder;
+  int64_t next = INT64_C(1) << count;
+  LLVMValueRef carried = LLVMBuildAdd(b, LLVMBuildAnd(b, value, vec_int(vec, width, next - 1, lanes), ""),
+                                      vec_int(vec, width, next - 1, lanes), "");
+  return LLVMBuildAnd(b, LLVMBuildOr(b, carried, value, ""), vec_int(vec, width, -next, lanes), "");
+}
+
+/* Integers of 64 (32) bits from 2^40 (2^20) on with as many low bits gathered as f64 (f32) may not keep: the conversion
  * becomes exact, and rounding that to f16 or bf16 gives what rounding the integer would. */
 static LLVMValueRef with_sticky_bit(const VecBuilder *vec, PrimitiveType from, LLVMValueRef value, int lanes) {
   LLVMBuilderRef b = vec->builder;
-  LLVMValueRef low = LLVMBuildAnd(b, value, vec_int(vec, 64, 0x7ff, lanes), "");
-  LLVMValueRef is_inexact = LLVMBuildICmp(b, LLVMIntNE, low, vec_int(vec, 64, 0, lanes), "");
-  LLVMValueRef sticky =
-      LLVMBuildShl(b, LLVMBuildZExt(b, is_inexact, LLVMTypeOf(value), ""), vec_int(vec, 64, 11, lanes), "");
-  LLVMValueRef gathered = LLVMBuildOr(b, LLVMBuildXor(b, value, low, ""), sticky, "");
-  LLVMValueRef limit = vec_int(vec, 64, INT64_C(1) << 40, lanes), is_big;
-  if (type_is_signed(from)) { /* -2^40 <= value < 2^40, as one unsigned comparison */
+  int width = type_bits(from), kept = width == 64 ? 40 : 20;
+  LLVMValueRef gathered = gather_low_bits(vec, value, width, width == 64 ? 11 : 8, lanes);
+  LLVMValueRef limit = vec_int(vec, width, INT64_C(1) << kept, lanes), is_big;
+  if (type_is_signed(from)) { /* -limit <= value < limit, as one unsigned comparison */
     LLVMValueRef shifted = LLVMBuildAdd(b, value, limit, "");
-    is_big = LLVMBuildICmp(b, LLVMIntUGE, shifted, vec_int(vec, 64, INT64_C(1) << 41, lanes), "");
+    is_big = LLVMBuildICmp(b, LLVMIntUGE, shifted, vec_int(vec, width, INT64_C(2) << kept, lanes), "");
   } else {
     is_big = LLVMBuildICmp(b, LLVMIntUGE, value, limit, "");
   }
@@ -103,14 +109,18 @@ static LLVMValueRef with_sticky_bit(const VecBuilder *vec, PrimitiveType from, L
 
 static LLVMValueRef int_to_float(const VecBuilder *vec, PrimitiveType from, PrimitiveType to, LLVMValueRef value,
                                  int lanes) {
-  /* wide integers reach floats below f32 through an exact f64 */
-  bool through_double = to != TYPE_F32 && to != TYPE_F64 && type_bits(from) >= 32;
-  if (through_double && type_bits(from) == 64) value = with_sticky_bit(vec, from, value, lanes);
+  /* wide integers reach floats below f32 through an exact f32 or f64, whose digits are gathered in those of f32 */
+  bool is_short = to != TYPE_F32 && to != TYPE_F64 && to != TYPE_F8E8M0FNU && type_bits(from) >= 32;
+  bool through_double = is_short && type_bits(from) == 64;
+  if (is_short) value = with_sticky_bit(vec, from, value, lanes);
   PrimitiveType middle = through_double ? TYPE_F64 : to;
   LLVMTypeRef type = vec_type(vec, middle, lanes);
   LLVMValueRef result = type_is_signed(from) ? LLVMBuildSIToFP(vec->builder, value, type, "")
                                              : LLVMBuildUIToFP(vec->builder, value, type, "");
-  return through_double ? float_to_float(vec, TYPE_F64, to, result, lanes) : result;
+  if (!through_double) return result;
+  LLVMValueRef word = LLVMBuildBitCast(vec->builder, result, vec_type(vec, TYPE_S64, lanes), "");
+  word = gather_low_bits(vec, word, 64, 29, lanes);
+  return LLVMBuildFPTrunc(vec->builder, LLVMBuildBitCast(vec->builder, word, type, ""), vec_type(vec, to, lanes), "");
 }
 
 static LLVMValueRef int_to_int(const VecBuilder *vec, PrimitiveType from, PrimitiveType to, LLVMValueRef value,
