@@ -146,10 +146,29 @@ static bool is_single_atom(IndexExpr a) {
   return a.term_count == 1 && a.constant == 0 && a.terms[0].coefficient == 1;
 }
 
+/* Of a number x that has two values whatever is computed is linear: |*out| is a + b · (x - lower) where |a|, which has
+ * no other atom than x, is divided by |divisor|, its quotient or its remainder. */
+static bool through_two_values(IndexSpace *space, IndexExpr a, int64_t divisor, bool is_quotient, IndexExpr *out) {
+  if (a.term_count != 1) return false;
+  const IndexAtom *atom = &space->atoms.data[a.terms[0].atom];
+  if (atom->upper - atom->lower != 1) return false;
+  int64_t values[2];
+  for (int i = 0; i < 2; i++) {
+    int64_t number = a.constant + a.terms[0].coefficient * (atom->lower + i), quotient = floor_div(number, divisor);
+    values[i] = is_quotient ? quotient : number - quotient * divisor;
+  }
+  IndexTerm *term = ARENA_NEW(space->arena, IndexTerm);
+  *term = (IndexTerm){1, a.terms[0].atom};
+  IndexExpr above = index_add_constant(space, (IndexExpr){0, 1, term}, -atom->lower);
+  *out = index_add_constant(space, index_scale(space, above, values[1] - values[0]), values[0]);
+  return true;
+}
+
 IndexExpr index_div(IndexSpace *space, IndexExpr a, int64_t divisor) {
   if (divisor == 1) return a;
-  IndexExpr quotient, rest, inner_quotient, inner_rest;
+  IndexExpr quotient, rest, inner_quotient, inner_rest, linear;
   if (split(space, a, divisor, &quotient, &rest)) return quotient;
+  if (through_two_values(space, rest, divisor, true, &linear)) return index_add(space, quotient, linear);
   int64_t factor;
   if (split_by_factor(space, rest, divisor, &factor, &inner_quotient, &inner_rest)) {
     return index_add(space, quotient, index_div(space, inner_quotient, divisor / factor));
@@ -172,8 +191,9 @@ IndexExpr index_div(IndexSpace *space, IndexExpr a, int64_t divisor) {
 
 IndexExpr index_mod(IndexSpace *space, IndexExpr a, int64_t divisor) {
   if (divisor == 1) return index_constant(0);
-  IndexExpr quotient, rest, inner_quotient, inner_rest;
+  IndexExpr quotient, rest, inner_quotient, inner_rest, linear;
   if (split(space, a, divisor, &quotient, &rest)) return rest;
+  if (through_two_values(space, rest, divisor, false, &linear)) return linear;
   int64_t factor;
   if (split_by_factor(space, rest, divisor, &factor, &inner_quotient, &inner_rest)) {
     IndexExpr inner = index_mod(space, inner_quotient, divisor / factor);

@@ -237,6 +237,27 @@ static void index_division_composes(void **state) {
   arena_destroy(arena);
 }
 
+/* d0 is 0 or 1: (d0 + 1) / 2 is d0, as (2 - d0) % 2 and what steps down, (4 - 3·d0) / 4; and 5·d0 % 3 is 2·d0.  The
+ * quotient of a sum goes on from what divides; a dim of three positions stays as it is. */
+static void index_of_two_values_is_linear(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  Points *points = points_create(arena, 2, 3, 8);
+  IndexSpace *space = &points->space;
+  IndexExpr two = index_dim(space, 0, 2), three = index_dim(space, 1, 3);
+  IndexExpr next = index_add_constant(space, two, 1), less = index_add_constant(space, index_scale(space, two, -1), 2);
+  assert_true(index_equal(index_div(space, next, 2), two));
+  assert_true(index_equal(index_mod(space, less, 2), two));
+  assert_string_equal(text_of(points, index_mod(space, next, 2)), "-1*d0 + 1");
+  IndexExpr down = index_add_constant(space, index_scale(space, two, -3), 4);
+  assert_string_equal(text_of(points, index_div(space, down, 4)), "-1*d0 + 1");
+  assert_string_equal(text_of(points, index_mod(space, index_scale(space, two, 5), 3)), "2*d0");
+  IndexExpr sum = index_add(space, index_scale(space, index_dim(space, 2, 8), 2), next);
+  assert_string_equal(text_of(points, index_div(space, sum, 2)), "d0 + d2");
+  assert_true(index_has_atom(space, index_div(space, index_add_constant(space, three, 1), 2), INDEX_ATOM_DIV));
+  arena_destroy(arena);
+}
+
 static void index_atoms_are_found_in_quotients(void **state) {
   (void)state;
   Arena *arena = arena_create();
@@ -263,6 +284,7 @@ int main(void) {
       cmocka_unit_test(index_division_undoes_linear_addresses),
       cmocka_unit_test(index_division_composes),
       cmocka_unit_test(index_digits_are_joined),
+      cmocka_unit_test(index_of_two_values_is_linear),
       cmocka_unit_test(index_atoms_are_found_in_quotients),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,6 +86,11 @@
   "  ROOT y = f32[1,24,18,8] convolution(x, w), window={size=3x3 pad=1_1x1_1},\n"          \
   "    dim_labels=b01f_01io->b01f, feature_group_count=8 }\n"
 
+/* 10 positions with holes between them, of which 3 taps meet one or two: 9 times two phases. */
+#define DILATED                                                                       \
+  "HloModule m\nENTRY e { x = f32[1,10,3] parameter(0) w = f32[3,3,4] parameter(1)\n" \
+  "  ROOT y = f32[1,18,4] convolution(x, w), window={size=3 pad=0_1 lhs_dilate=2}, dim_labels=b0f_0io->b0f }\n"
+
 /* Windows of 3 in steps of 2, the last one reaching beyond. */
 #define POOL                                                                               \
   "HloModule m\n" MOST_REGION                                                              \

@@ -158,6 +158,23 @@ static Truth guard_run(Follower *f, int32_t number, int32_t dim, int64_t *n) {
   return a == IS_OPEN || b == IS_OPEN ? IS_OPEN : IS_TRUE;
 }
 
+/* Whether a guard of taps among |predicate| is false. */
+static bool taps_are_away(Follower *f, int32_t predicate, const TileWindows *windows, int32_t dim, int64_t *n) {
+  if (predicate < 0) return false;
+  const KernelValue *value = &f->kernel->values[predicate];
+  if (value->kind == KERNEL_APPLY)
+    return taps_are_away(f, value->operands[0], windows, dim, n) ||
+           taps_are_away(f, value->operands[1], windows, dim, n);
+  return tile_guard_is_of_taps(f->kernel, predicate, windows) && guard_run(f, predicate, dim, n) == IS_FALSE;
+}
+
+bool content_is_away(Follower *f, const TileAccess *access, const int32_t *axes, int32_t count, int64_t *n) {
+  TileWindows windows;
+  if (access->kind != TILE_LOAD || !tile_load_windows(f->kernel, access->value, &windows)) return false;
+  int32_t predicate = tile_load_value(f->kernel, access->value)->predicate;
+  return taps_are_away(f, predicate, &windows, count > 0 ? axes[count - 1] : -1, n);
+}
+
 /* --- contents --- */
 
 static ContentRun run_of(ContentKind kind, int32_t number, Place place, int64_t step, int64_t n) {

@@ -116,6 +116,9 @@ int64_t content_place_of_point(const Follower *f, const int32_t *axes, int32_t c
 
 /* What load |value| has there. */
 ContentRun content_of_load(Follower *f, int32_t value, const int32_t *axes, int32_t count, int64_t n);
+/* Whether a read of |access| asks for nothing there, which a guard of taps says (tile_guard_is_of_taps), for at most
+ * |*n| points. */
+bool content_is_away(Follower *f, const TileAccess *access, const int32_t *axes, int32_t count, int64_t *n);
 /* What a read, or a write, of |access| has to find there, or leaves; |axes|: those that are walked. */
 ContentRun content_wanted(Follower *f, const TileAccess *access, const int32_t *axes, int32_t count, int64_t n);
 ContentRun content_written(Follower *f, const TileAccess *access, int64_t n);

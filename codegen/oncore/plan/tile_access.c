@@ -167,12 +167,22 @@ static bool moves_in_steps(const Kernel *kernel, IndexExpr expr, int32_t d, int3
          index_dim_coefficient(&kernel->space, expr, d) == step * index_dim_coefficient(&kernel->space, expr, by);
 }
 
+/* Whether |value| is a guard that holds where all dims are 0. */
+static bool holds_at_first(const Kernel *kernel, const KernelValue *value) {
+  int64_t first = value->address.constant;
+  bool is_range = value->kind == KERNEL_IN_RANGE, is_divisible = value->kind == KERNEL_DIVISIBLE;
+  if (!tile_address_is_linear(kernel, value->address) || has_start(kernel, value->address)) return false;
+  return (is_range && first >= value->lower && first < value->upper) || (is_divisible && first % value->upper == 0);
+}
+
+/* What is no matter of |by| may say which taps there are (tile_guard_is_of_taps). */
 static bool guard_moves_in_steps(const Kernel *kernel, int32_t predicate, int32_t d, int32_t by, int64_t step) {
   if (predicate < 0) return true;
   const KernelValue *value = &kernel->values[predicate];
   if (value->kind == KERNEL_CONSTANT) return true;
   if (value->kind == KERNEL_IN_RANGE || value->kind == KERNEL_DIVISIBLE)
-    return moves_in_steps(kernel, value->address, d, by, step);
+    return moves_in_steps(kernel, value->address, d, by, step) ||
+           (holds_at_first(kernel, value) && index_dim_coefficient(&kernel->space, value->address, by) == 0);
   return value->kind == KERNEL_APPLY && value->opcode == HLO_AND &&
          guard_moves_in_steps(kernel, value->operands[0], d, by, step) &&
          guard_moves_in_steps(kernel, value->operands[1], d, by, step);
@@ -208,6 +218,47 @@ static int32_t ascending_axes(const Kernel *kernel, int32_t load, const TileWind
   return windows->axis_count;
 }
 
+bool tile_guard_is_of_taps(const Kernel *kernel, int32_t guard, const TileWindows *windows) {
+  const KernelValue *value = &kernel->values[guard];
+  bool steps = false, is_apart = holds_at_first(kernel, value);
+  for (int32_t i = 0; i < windows->axis_count && is_apart; i++) {
+    if (index_dim_coefficient(&kernel->space, value->address, windows->axes[i]) == 0) continue;
+    steps = true;
+    is_apart = windows->along[i] != i;
+  }
+  return steps && is_apart;
+}
+
+/* Whether all of guard |predicate| is known to the windows' positions, or to what reads them (|may_be_of_taps|). */
+static bool windows_know_guard(const Kernel *kernel, int32_t predicate, const TileWindows *windows,
+                               bool may_be_of_taps) {
+  if (predicate < 0 || kernel->values[predicate].kind == KERNEL_CONSTANT) return true;
+  const KernelValue *value = &kernel->values[predicate];
+  if (value->kind == KERNEL_APPLY)
+    return windows_know_guard(kernel, value->operands[0], windows, may_be_of_taps) &&
+           windows_know_guard(kernel, value->operands[1], windows, may_be_of_taps);
+  if (tile_guard_is_of_taps(kernel, predicate, windows)) return may_be_of_taps;
+  bool moves = true;
+  for (int32_t i = 0; i < windows->axis_count; i++) {
+    if (windows->along[i] == i) continue;
+    int32_t by = windows->axes[windows->along[i]];
+    moves = moves && moves_in_steps(kernel, value->address, windows->axes[i], by, windows->steps[i]);
+  }
+  return moves;
+}
+
+/* Dims that only guards know, phases of a dilated input, step along the first axis that others step along: by nothing
+ * (|steps|), or each along itself. */
+static void place_phases(const Kernel *kernel, IndexExpr address, TileWindows *windows, bool steps) {
+  int32_t first = 0;
+  while (windows->along[first] == first || windows->steps[first] == 0) first++;
+  for (int32_t i = 0; i < windows->axis_count; i++) {
+    if (index_dim_coefficient(&kernel->space, address, windows->axes[i]) != 0) continue;
+    windows->along[i] = steps ? windows->along[first] : i;
+    windows->steps[i] = steps ? 0 : 1;
+  }
+}
+
 bool tile_load_windows(const Kernel *kernel, int32_t value, TileWindows *out_windows) {
   TileWindows *windows = out_windows;
   *windows = (TileWindows){0};
@@ -234,7 +285,13 @@ bool tile_load_windows(const Kernel *kernel, int32_t value, TileWindows *out_win
       found = true;
     }
   }
-  return found;
+  if (!found) return false;
+  int32_t predicate = tile_load_value(kernel, value)->predicate;
+  bool may_be_of_taps = tile_load_padding(kernel, value) < 0;
+  place_phases(kernel, address, windows, true);
+  if (windows_know_guard(kernel, predicate, windows, may_be_of_taps)) return true;
+  place_phases(kernel, address, windows, false);
+  return windows_know_guard(kernel, predicate, windows, may_be_of_taps);
 }
 
 bool tile_axis_is_windowed(const TileWindows *windows, int32_t axis) {
@@ -257,7 +314,7 @@ PlanRange tile_window_range(IndexSpace *space, const TileWindows *windows, int32
   if (windows->along[axis] != axis) return plan_range_index(index_constant(0));
   PlanRange range = {.begin = index_constant(0), .extent = 1, .left = index_constant(1)};
   for (int32_t i = 0; i < windows->axis_count; i++) {
-    if (windows->along[i] != axis) continue;
+    if (windows->along[i] != axis || windows->steps[i] == 0) continue;
     const PlanRange *of = &points[windows->axes[i]];
     int64_t step = windows->steps[i];
     range.begin = index_add(space, range.begin, index_scale(space, of->begin, step));

@@ -88,12 +88,18 @@ typedef struct TileWindows {
   int32_t axis_count;
   int32_t axes[KERNEL_MAX_DIMS];  /* tile_load_axes */
   int32_t along[KERNEL_MAX_DIMS]; /* by axis: the one that it steps along; itself where it steps along none */
-  int64_t steps[KERNEL_MAX_DIMS]; /* by axis: positions that an index 1 higher is further on, >= 1 */
+  int64_t steps[KERNEL_MAX_DIMS]; /* by axis: positions that an index 1 higher is further on; 0: which taps there are
+                                     follows from it, and nothing else */
 } TileWindows;
 
 /* The windows of load |value|; false when it has none.  Only where the whole dims overlap, the address is linear and
- * its guards are ranges and divisibilities: with the others at 0, an index along the one axis says all. */
+ * its guards are ranges and divisibilities: with the others at 0, an index along the one axis says all, but for guards
+ * of taps. */
 bool tile_load_windows(const Kernel *kernel, int32_t value, TileWindows *out_windows);
+/* Whether |guard|, one of those of a load with |windows|, says which taps there are: it follows from dims alone that
+ * step along others, and holds where they are 0.  So are the taps of a dilated input, of which one phase has more than
+ * another.  A tile that holds windows does not know it: what reads the tile is guarded by it. */
+bool tile_guard_is_of_taps(const Kernel *kernel, int32_t guard, const TileWindows *windows);
 /* Whether |axis| is one of several that step along one another. */
 bool tile_axis_is_windowed(const TileWindows *windows, int32_t axis);
 /* Positions along |axis| that points in |extents|, by dim of the Kernel, reach: 1 where it steps along another. */

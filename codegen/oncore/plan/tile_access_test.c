@@ -266,6 +266,28 @@ static void window_of_points_is_a_range(void **state) {
   assert_int_equal(tile_window_range(&space, &windows, 1, points).extent, 1);
 }
 
+/* A dilated input's output of 2 * 9 positions is cut into phases; phase, position and step are one axis of 9 + 1 + 1
+ * positions.  Of 3 taps one phase meets two and the other one: which, the tile does not know. */
+static void windows_leave_guards_of_taps(void **state) {
+  const Kernel *kernel = make_kernel(*state, DILATED);
+  int32_t value = first_load(kernel, 0), guards = 0;
+  TileWindows windows;
+  assert_true(tile_load_windows(kernel, value, &windows));
+  int64_t whole[KERNEL_MAX_DIMS], most = 0;
+  for (int32_t d = 0; d < kernel->dim_count; d++) whole[d] = kernel->dims[d].extent;
+  for (int32_t i = 0; i < windows.axis_count; i++) {
+    int64_t extent = tile_window_extent(&windows, i, whole);
+    if (extent > most) most = extent;
+  }
+  assert_int_equal(most, 9 + 1 + 1);
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    if (kernel->values[v].kind != KERNEL_IN_RANGE) continue;
+    assert_int_equal(tile_guard_is_of_taps(kernel, v, &windows), kernel->values[v].upper == 3);
+    guards++;
+  }
+  assert_int_equal(guards, 2);
+}
+
 /* What stands for elements that are not there is in the tile: the choice is the load, and the load by itself is not
  * needed. */
 static void access_of_padded_load_has_padding(void **state) {
@@ -308,6 +330,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(windows_join_positions_and_taps, create, destroy),
       cmocka_unit_test_setup_teardown(windows_step_over_elements, create, destroy),
       cmocka_unit_test_setup_teardown(window_of_points_is_a_range, create, destroy),
+      cmocka_unit_test_setup_teardown(windows_leave_guards_of_taps, create, destroy),
       cmocka_unit_test_setup_teardown(access_of_padded_load_has_padding, create, destroy),
       cmocka_unit_test_setup_teardown(windows_are_where_points_overlap, create, destroy),
       cmocka_unit_test_setup_teardown(access_of_scatter_without_places_updates_whole_buffer, create, destroy),

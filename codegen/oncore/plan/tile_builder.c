@@ -302,6 +302,21 @@ static Status copy_updated_load(TileBuilder *builder, const KernelValue *load, i
   return STATUS_OK;
 }
 
+/* |*guard| and what of |predicate| a tile with |windows| does not know; a tile of one tap does, or does not. */
+static Status add_guards_of_taps(TileBuilder *builder, int32_t predicate, const TileWindows *windows, int32_t *guard) {
+  const Kernel *from = builder->plan->kernel;
+  if (predicate < 0) return STATUS_OK;
+  if (from->values[predicate].kind == KERNEL_APPLY) {
+    RETURN_IF_ERROR(add_guards_of_taps(builder, from->values[predicate].operands[0], windows, guard));
+    return add_guards_of_taps(builder, from->values[predicate].operands[1], windows, guard);
+  }
+  if (!tile_guard_is_of_taps(from, predicate, windows)) return STATUS_OK;
+  int32_t copied;
+  RETURN_IF_ERROR(tile_copy_value(builder, predicate, &copied));
+  *guard = *guard < 0 ? copied : tile_add_apply(builder, HLO_AND, TYPE_PRED, *guard, copied);
+  return STATUS_OK;
+}
+
 static Status copy_load(TileBuilder *builder, int32_t number, int32_t *out_value) {
   const Kernel *from = builder->plan->kernel;
   int32_t access = tile_access_of_load(from, &builder->cover, &builder->accesses, number);
@@ -315,7 +330,11 @@ static Status copy_load(TileBuilder *builder, int32_t number, int32_t *out_value
   bool is_row = builder->accesses.accesses[access].kind == TILE_SCRATCH;
   IndexExpr address = is_row ? tile_access_address(builder, access, from->values[number].address)
                              : loaded_address(builder, access, number);
-  *out_value = tile_add_load(builder, builder->access_buffers[access], address);
+  TileWindows windows;
+  int32_t guard = -1;
+  if (!is_row && tile_load_windows(from, number, &windows))
+    RETURN_IF_ERROR(add_guards_of_taps(builder, tile_load_value(from, number)->predicate, &windows, &guard));
+  *out_value = tile_add_guarded_load(builder, builder->access_buffers[access], address, guard);
   return STATUS_OK;
 }
 

@@ -120,7 +120,7 @@ static bool cuts_windows_once(const TilingSearch *search, const Tiling *tiling) 
     int32_t ragged[KERNEL_MAX_DIMS] = {0};
     for (int32_t i = 0; i < windows->axis_count; i++) {
       int32_t dim = windows->axes[i];
-      if (search->kernel->dims[dim].extent % tiling->extents[dim] == 0) continue;
+      if (search->kernel->dims[dim].extent % tiling->extents[dim] == 0 || windows->steps[i] == 0) continue;
       if (++ragged[windows->along[i]] > 1) return false;
     }
   }
