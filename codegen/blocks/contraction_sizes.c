@@ -108,6 +108,13 @@ static int64_t packed_row_stride(const ContractionBlocking *blocking, int64_t de
   return contraction_rows_meet(blocking->tile_rows, stride * bytes) ? stride + blocking->vector_lanes : stride;
 }
 
+/* So many indices of the chunk's dim make whole squares of a turned blocking: what is left of a block is packed element
+ * by element. */
+static int64_t whole_squares(const ContractionBlocking *blocking) {
+  if (!blocking->is_turned || !blocking->rhs_transposes) return 1;
+  return blocking->lanes / greatest_common_divisor(blocking->lanes, blocking->inside_chunk);
+}
+
 /* Blocks of at most |lanes| lanes of the depth. */
 static void choose_depth(const Kernel *kernel, ContractionBlocking *blocking, int64_t lanes) {
   const DimList *depth = &blocking->depth;
@@ -121,8 +128,10 @@ static void choose_depth(const Kernel *kernel, ContractionBlocking *blocking, in
     blocking->chunk_dim--;
   }
   int64_t extent = kernel->dims[depth->dims[blocking->chunk_dim]].extent;
-  int64_t chunks = ceil_div(extent, max_i64(limit / blocking->inside_chunk, 1));
-  blocking->chunk_size = ceil_div(extent, chunks);
+  int64_t most = max_i64(limit / blocking->inside_chunk, 1), whole = whole_squares(blocking);
+  if (whole > most) whole = 1;
+  int64_t chunks = ceil_div(extent, most / whole * whole);
+  blocking->chunk_size = min_i64(align_up(ceil_div(extent, chunks), whole), extent);
   if (blocking->inside_chunk % blocking->group != 0)
     blocking->chunk_size = align_up(blocking->chunk_size, blocking->group);
   blocking->chunk_count_of_dim = ceil_div(extent, blocking->chunk_size);
