@@ -212,8 +212,9 @@ static Status try_residents(CodeDraft *draft, const HloModule *module, const Buf
 
 /* Policies, each of which knows more than those before it; what is tried where the first has lacked room; and how
  * many times the cycles of others plans may take that move fewer bytes. */
-static const ResidencyPolicy policies[] = {{false, false, false}, {true, false, false}, {true, true, false}};
-static const ResidencyPolicy policy_for_rest = {false, false, true};
+static const ResidencyPolicy policies[] = {
+    {0}, {.brings_streams = true}, {.brings_streams = true, .counts_again = true}};
+static const ResidencyPolicy policy_for_rest = {.plans_for_rest = true};
 enum { POLICIES = sizeof policies / sizeof *policies };
 static const double MOST_CYCLES = 1.0075;
 
@@ -290,6 +291,19 @@ static void share_prices(KeepTrial *left, KeepTrial *right, int32_t count) {
   }
 }
 
+/* |best| with its room filled again, where that moves fewer bytes in no more cycles. */
+static Status try_refill(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
+                         KeptPlans *cache, DiagSink *diag, KeepTrial *best) {
+  if (!best->plans.lacks_place) return STATUS_OK;
+  KeepTrial filled = {best->kernels, best->before, best->before, best->policy, 0};
+  filled.policy.refills = true;
+  RETURN_IF_ERROR(try_residents(draft, module, assignment, filled.kernels, filled.policy, cache, &filled.plans, diag,
+                                &filled.bytes));
+  KeptCost known = trial_cost(best), cost = trial_cost(&filled);
+  if (cost.bytes < known.bytes && cost.cycles <= known.cycles && filled.bytes <= most) *best = filled;
+  return STATUS_OK;
+}
+
 /* Takes |rest|, by policy_for_rest, instead of |best| where, both cut into strips, it moves fewer bytes in not many
  * more cycles, or takes fewer where that one takes many more. */
 static Status cut_both(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
@@ -300,6 +314,7 @@ static Status cut_both(CodeDraft *draft, const HloModule *module, const BufferAs
                       (cost.bytes < known.bytes || cost.cycles < known.cycles);
   RETURN_IF_ERROR(try_strips(draft, module, assignment, most, cache, diag, best));
   if (!is_promising) return STATUS_OK;
+  RETURN_IF_ERROR(try_refill(draft, module, assignment, most, cache, diag, rest));
   RETURN_IF_ERROR(try_strips(draft, module, assignment, most, cache, diag, rest));
   share_prices(rest, best, count);
   cost = trial_cost(rest);
@@ -344,6 +359,7 @@ Status code_draft_keep(CodeDraft *draft, const HloModule *module, BufferAssignme
   RETURN_IF_ERROR(try_policies(draft, module, assignment, &before, cache, diag, tried, &count, &lacks_room));
   KeepTrial *best = choose_trial(tried, lacks_room ? count - 1 : count, most);
   if (best != NULL) {
+    RETURN_IF_ERROR(try_refill(draft, module, assignment, most, cache, diag, best));
     RETURN_IF_ERROR(lacks_room ? cut_both(draft, module, assignment, most, cache, diag, &tried[count - 1], best)
                                : try_strips(draft, module, assignment, most, cache, diag, best));
     take_trial(draft, best, assignment);

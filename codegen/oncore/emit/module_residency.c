@@ -335,6 +335,7 @@ Status module_plans_keep(Arena *arena, const HloModule *module, const BufferAssi
   RETURN_IF_ERROR(residency_choose(arena, module, assignment, kernels, plans->machine, &model, diag, &residency));
   cache->policy++;
   plans->lacks_room = residency.lacks_room;
+  plans->lacks_place = residency.lacks_place;
   if (residency.use_count == 0) return STATUS_OK;
   keeper.diag = diag;
   return replace(&keeper, kernels, &residency, hlo_execution_counts(arena, module, 1), plans);

@@ -413,7 +413,7 @@ static void load_subjects(Fixture *fixture, SubjectArray *subjects) {
         if (is_small(fixture, plans.plans[p].plan, machine))
           add_subject(fixture, subject, plans.plans[p].plan, subjects);
       assert_int_equal(module_plans_keep(fixture->arena, module, assignment, kernels, &subject.options,
-                                         (ResidencyPolicy){true, true, false}, kept_plans_create(fixture->arena),
+                                         (ResidencyPolicy){true, true, false, false}, kept_plans_create(fixture->arena),
                                          &fixture->diag, &plans),
                        STATUS_OK);
       for (int32_t p = 0; p < plans.count; p++)

@@ -13,6 +13,9 @@
  * so many parts of the Kernels' cycles. */
 enum { ROOM_STEPS = 8, LEAST_SHARE = 1000 };
 
+/* How often what is left by residents without a place is filled again. */
+enum { MOST_REFILLS = 4 };
+
 /* How much Kernels may be slower with what is loaded once for one of them, which waits until all of it is there. */
 static const double SLOWER = 1.006;
 
@@ -34,7 +37,8 @@ typedef struct Chooser {
   int64_t *bases, *limits;          /* by event: the most room between places of what is taken */
   int64_t *tiles;                   /* by event: where the Kernel's own tiles begin, there or further up */
   int64_t *rooms;                   /* by event: bytes that the Kernel's plan is made for; 0: all of the Buffer */
-  bool lacks_room;                  /* as Residency says */
+  bool lacks_room, lacks_place;     /* as Residency says */
+  bool has_dropped;                 /* settling has left room that is to be filled again */
   double estimate;                  /* cycles of all its Kernels in a run of the module, about */
   double *saved; /* by computation id: cycles in a run of the module; moves around a loop count with its body */
   ARRAY(ResidentUse) uses;
@@ -554,6 +558,15 @@ static double *saved_at(const Chooser *chooser, int32_t event) {
   return &chooser->saved[chooser->touches.events.data[event].instruction->parent->id];
 }
 
+/* Gives up |candidate|, which finds no place. */
+static void drop(Chooser *chooser, RunCandidate *candidate) {
+  set_taken(chooser, candidate, false);
+  chooser->lacks_place = true;
+  if (!chooser->model->policy.refills) return;
+  candidate->is_given_up = true;
+  chooser->has_dropped = true;
+}
+
 /* Places what is taken and asks for plans, with fewer residents until all Kernels have one; finds |chooser->saved|, and
  * all of it together. */
 static Status settle(Chooser *chooser, double *out_saved) {
@@ -571,7 +584,7 @@ static Status settle(Chooser *chooser, double *out_saved) {
       double cycles = has_no_place ? INFINITY : settled_cycles(chooser, e);
       RunCandidate *least = isinf(cycles) ? least_at(chooser, e) : NULL;
       is_settled = least == NULL;
-      if (least != NULL) set_taken(chooser, least, false);
+      if (least != NULL) drop(chooser, least);
       double saved = saved_cycles(chooser, e, cycles) * times_at(chooser, e);
       *saved_at(chooser, e) += saved;
       *out_saved += saved;
@@ -612,17 +625,20 @@ static void take_again(Chooser *chooser, const bool *is_taken) {
     if (is_taken[c]) set_taken(chooser, candidate_at(chooser, c), true);
 }
 
-/* What saves most: all that there is room for, or without what makes computations slower; nothing if that does. */
+/* What saves most: all that there is room for, without what finds no place or makes computations slower; nothing if
+ * that does. */
 static Status take_best(Chooser *chooser) {
   int64_t count = chooser->candidates.all.count;
-  bool *best = ARENA_NEW_ARRAY(chooser->arena, bool, count + 1);
+  bool *best = ARENA_NEW_ARRAY(chooser->arena, bool, count + 1), goes_on = true;
   double most = 0, saved;
-  do {
+  for (int32_t round = 0; goes_on; round++) {
+    chooser->has_dropped = false;
     take_greedily(chooser);
     RETURN_IF_ERROR(settle(chooser, &saved));
     for (int64_t c = 0; c < count && saved > most; c++) best[c] = candidate_at(chooser, c)->is_taken;
     most = fmax(most, saved);
-  } while (give_up(chooser));
+    goes_on = give_up(chooser) || (chooser->has_dropped && round < MOST_REFILLS);
+  }
   if (saved == most && most > 0) return STATUS_OK;
   take_again(chooser, best);
   return settle(chooser, &saved);
@@ -715,7 +731,11 @@ Status residency_choose(Arena *arena, const HloModule *module, const BufferAssig
     bool is_chosen = chooser.times[computation->id] > 0 && !is_opened[computation->id];
     if (is_chosen) RETURN_IF_ERROR(choose(&chooser, computation));
   }
-  *out_residency =
-      (Residency){chooser.lacks_room, chooser.uses.count, chooser.loops.count, chooser.uses.data, chooser.loops.data};
+  *out_residency = (Residency){.lacks_room = chooser.lacks_room,
+                               .lacks_place = chooser.lacks_place,
+                               .use_count = chooser.uses.count,
+                               .loop_count = chooser.loops.count,
+                               .uses = chooser.uses.data,
+                               .loops = chooser.loops.data};
   return STATUS_OK;
 }

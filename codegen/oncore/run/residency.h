@@ -24,6 +24,7 @@ typedef struct ResidencyPolicy {
   bool brings_streams; /* operations may bring what was a stream of loads (plan_brings_stream) */
   bool counts_again;   /* what one Kernel loads again and again (plan_loads_again), it loads once where that stays */
   bool plans_for_rest; /* plans in less room are made for what is left and the tiles that residents replace */
+  bool refills;        /* what has room but finds no place leaves it to others, parts of it among them */
 } ResidencyPolicy;
 
 /* What is known of the plans of uses. */
@@ -61,7 +62,8 @@ typedef struct ResidentLoop {
 } ResidentLoop;
 
 typedef struct Residency {
-  bool lacks_room; /* something has found none that a policy which plans for the rest looks for */
+  bool lacks_room;  /* something has found none that a policy which plans for the rest looks for */
+  bool lacks_place; /* something has had room and found no place, which a policy that refills makes use of */
   int64_t use_count, loop_count;
   const ResidentUse *uses;
   const ResidentLoop *loops;
