@@ -249,6 +249,170 @@ static HloInstruction *add_update_fast(HloInstruction *instruction) {
   return add_update_of(instruction, true);
 }
 
+/* --- an array of which each part is updated --- */
+
+enum { MOST_PARTS = 64 };
+
+/* One part of a concatenation: where it begins, and what of the array's window there is updated. */
+typedef struct UpdatedPart {
+  HloInstruction *value, *slice;
+  HloInstruction *update; /* NULL: the window as it is */
+  int64_t start;
+  int readable; /* the part after whose update the window is read */
+} UpdatedPart;
+
+/* |whole| is |part| with one more dimension, of one element, at |dimension|. */
+static bool adds_unit(const Shape *whole, const Shape *part, int64_t dimension) {
+  if (part->rank + 1 != whole->rank || whole->dims[dimension] != 1) return false;
+  for (int d = 0; d < part->rank; d++) {
+    if (part->dims[d] != whole->dims[d < dimension ? d : d + 1]) return false;
+  }
+  return true;
+}
+
+/* |slice| is all of an array but along |dimension|, from |start| on. */
+static bool is_window(const HloInstruction *slice, int64_t dimension, int64_t start) {
+  if (slice->opcode != HLO_SLICE || !is_static(slice) || !is_static(slice->operands[0])) return false;
+  const SliceRanges *ranges = hlo_instruction_attr(slice, HLO_ATTR_SLICE)->value.slice;
+  for (int d = 0; d < ranges->rank; d++) {
+    if (ranges->dims[d].stride != 1 || ranges->dims[d].start != (d == dimension ? start : 0)) return false;
+    if (d != dimension && slice->shape->dims[d] != slice->operands[0]->shape->dims[d]) return false;
+  }
+  return true;
+}
+
+/* slice(x), dynamic-update-slice(slice(x), …) of the whole extent along |dimension|, or the latter without that
+ * dimension, which a reshape adds. */
+static bool find_part(HloInstruction *value, int64_t dimension, UpdatedPart *part) {
+  HloInstruction *inner = value->opcode == HLO_RESHAPE ? value->operands[0] : value;
+  part->value = part->slice = value;
+  part->update = NULL;
+  if (inner->opcode == HLO_DYNAMIC_UPDATE_SLICE) {
+    bool is_unit = inner != value;
+    HloInstruction *window = inner->operands[0];
+    if (!is_static(inner) || inner->shape->rank == 0 || inner->operand_count != 2 + inner->shape->rank) return false;
+    if (!is_static(inner->operands[1]) || hlo_instruction_is_root(inner)) return false;
+    if (type_storage_bytes(inner->operands[2]->shape->type) < 4) return false; /* it holds any start */
+    if (is_unit && (!adds_unit(value->shape, inner->shape, dimension) || window->opcode != HLO_RESHAPE)) return false;
+    if (!is_unit && inner->operands[1]->shape->dims[dimension] != inner->shape->dims[dimension]) return false;
+    part->update = inner;
+    part->slice = is_unit ? window->operands[0] : window;
+  }
+  return part->slice->shape == value->shape && is_window(part->slice, dimension, part->start);
+}
+
+/* The parts are all of one array, in order; how many.  0: they are not, or no update is read but as a part. */
+static int find_parts(const HloInstruction *concatenate, int64_t dimension, UpdatedPart parts[MOST_PARTS]) {
+  int count = concatenate->operand_count;
+  int64_t start = 0;
+  bool is_read = false;
+  if (!is_static(concatenate) || count > MOST_PARTS) return 0;
+  for (int i = 0; i < count; i++) {
+    parts[i].start = start;
+    if (!find_part(concatenate->operands[i], dimension, &parts[i])) return 0;
+    if (parts[i].slice->operands[0] != parts[0].slice->operands[0]) return 0;
+    is_read |= parts[i].update != NULL && parts[i].update->user_count > 1;
+    start += parts[i].value->shape->dims[dimension];
+  }
+  return is_read && parts[0].slice->operands[0]->shape == concatenate->shape ? count : 0;
+}
+
+/* By id: what the elements and starts of |update| are made of. */
+static bool *made_of(const HloInstruction *update, Arena *scratch) {
+  int32_t ids = update->parent->module->next_instruction_id;
+  bool *seen = ARENA_NEW_ARRAY(scratch, bool, ids);
+  const HloInstruction **open = ARENA_NEW_ARRAY(scratch, const HloInstruction *, ids);
+  int64_t count = 0;
+  for (int first = 1; first < update->operand_count || count > 0;) {
+    const HloInstruction *value = count > 0 ? open[--count] : update;
+    for (int i = value == update ? first++ : 0; i < value->operand_count; i++) {
+      const HloInstruction *operand = value->operands[i];
+      if (!seen[operand->id]) open[count++] = operand;
+      seen[operand->id] = true;
+      if (value == update) break;
+    }
+  }
+  return seen;
+}
+
+/* Whatever reads |value|, but for |part|, is among what is |seen|. */
+static bool is_read_before(const HloInstruction *value, const HloInstruction *part, const bool *seen) {
+  if (hlo_instruction_is_root(value)) return false;
+  for (int32_t u = 0; u < value->user_count; u++) {
+    const HloInstruction *user = value->users[u];
+    bool is_view = user->opcode == HLO_SLICE || user->opcode == HLO_RESHAPE;
+    if (user == part) continue;
+    if (is_view ? !is_read_before(user, NULL, seen) : !seen[user->id]) return false;
+  }
+  return true;
+}
+
+/* Each update can wait for those before it.  What reads a part reads the array after the last update that does not wait
+ * for this, and is done before the next: then all of them may be in place.  False where that is not so. */
+static bool find_readable(UpdatedPart *parts, int count, const HloInstruction *concatenate) {
+  Arena *scratch = arena_create();
+  const bool *seen[MOST_PARTS];
+  bool found = true;
+  for (int i = 0; i < count; i++) seen[i] = parts[i].update != NULL ? made_of(parts[i].update, scratch) : NULL;
+  for (int i = 0; i < count && found; i++) {
+    const HloInstruction *update = parts[i].update;
+    if (update == NULL) continue;
+    for (int k = 0; k < i; k++) found &= seen[k] == NULL || !seen[k][update->id];
+    int next = i + 1;
+    while (next < count && (seen[next] == NULL || !seen[next][update->id])) next++;
+    parts[i].readable = next - 1;
+    const HloInstruction *part = parts[i].value != update ? parts[i].value : concatenate;
+    found &= next == count || is_read_before(update, part, seen[next]);
+  }
+  arena_destroy(scratch);
+  return found;
+}
+
+/* |x| with the part's window updated. */
+static HloInstruction *update_part_of(HloInstruction *x, const UpdatedPart *part, int64_t dimension) {
+  const HloInstruction *update = part->update;
+  HloInstruction *operands[RANK_LIMIT + 2] = {x};
+  int rank = x->shape->rank;
+  bool is_unit = update->shape->rank < rank;
+  int64_t sizes[RANK_LIMIT];
+  for (int d = 0; d < rank; d++) {
+    int inner = is_unit && d > dimension ? d - 1 : d;
+    bool is_along = d == dimension;
+    sizes[d] = is_unit && is_along ? 1 : update->operands[1]->shape->dims[inner];
+    operands[2 + d] = is_along ? algebraic_integer(update->operands[2], part->start) : update->operands[2 + inner];
+  }
+  operands[1] =
+      algebraic_reshape(update->operands[1], shape_array(x->parent->module->shapes, x->shape->type, sizes, rank));
+  HloInstruction *result =
+      hlo_computation_add(x->parent, HLO_DYNAMIC_UPDATE_SLICE, x->shape, operands, 2 + rank, (StringView){0});
+  hlo_instruction_inherit_metadata(result, update);
+  return result;
+}
+
+/* What read |part| reads its window of |x|. */
+static void read_window_of(HloInstruction *x, const UpdatedPart *part) {
+  HloInstruction *window = hlo_computation_add_clone(x->parent, part->slice, part->slice->shape, &x, 1);
+  hlo_instruction_replace_all_uses(part->update, algebraic_reshape(window, part->update->shape));
+}
+
+/* concatenate(…, dynamic-update-slice(slice(x, a..b), u, i), …) of all of x → dynamic-update-slice(x, u, a + i), …, one
+ * after the other; what reads a part reads a slice of x as it is by then.  So x, the caches of a model's layers, is
+ * copied once at most, and no part alone. */
+static HloInstruction *concatenate_updates(HloInstruction *instruction) {
+  UpdatedPart parts[MOST_PARTS];
+  int64_t dimension = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS).data[0];
+  int count = find_parts(instruction, dimension, parts);
+  if (count == 0 || !find_readable(parts, count, instruction)) return NULL;
+  HloInstruction *x = parts[0].slice->operands[0];
+  for (int i = 0; i < count; i++) {
+    if (parts[i].update != NULL) x = update_part_of(x, &parts[i], dimension);
+    for (int k = 0; k <= i; k++) {
+      if (parts[k].update != NULL && parts[k].readable == i) read_window_of(x, &parts[k]);
+    }
+  }
+  return x;
+}
+
 /* --- gather and scatter --- */
 
 /* The indices are one vector; its scalars in the order of |map|, or false. */
@@ -418,6 +582,7 @@ AlgebraicRules algebraic_update_rules(void) {
       {HLO_DYNAMIC_UPDATE_SLICE, "start-of-all", start_of_all},
       {HLO_DYNAMIC_UPDATE_SLICE, "update-again", update_again},
       {HLO_SLICE, "slice-update", slice_update},
+      {HLO_CONCATENATE, "concatenate-updates", concatenate_updates},
       {HLO_SELECT, "select-update", select_update},
       {HLO_ADD, "add-update", add_update},
       {HLO_ADD, "add-scatter", add_scatter},
