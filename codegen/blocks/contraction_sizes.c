@@ -15,6 +15,7 @@
  * by registers that are shorter than a line. */
 #define MULTIPLIED_DEPTH 14
 #define MULTIPLIED_DEPTH_SHORT 8
+#define MANY_ROWS 8 /* of whose sums so many go through the first-level cache that deeper blocks pay all the same */
 #define CACHED_RHS_BYTES (256 << 10)
 /* Of each row that is streamed; with registers that are shorter than a line. */
 #define STREAM_AHEAD_BYTES 768
@@ -91,7 +92,8 @@ static bool registers_are_lines(const ContractionBlocking *blocking) {
 }
 
 static int64_t multiplied_depth(const ContractionBlocking *blocking) {
-  return registers_are_lines(blocking) ? MULTIPLIED_DEPTH : MULTIPLIED_DEPTH_SHORT;
+  if (!registers_are_lines(blocking)) return MULTIPLIED_DEPTH_SHORT;
+  return blocking->tile_rows < MANY_ROWS ? MULTIPLIED_DEPTH : STREAMED_DEPTH;
 }
 
 static bool streams(const ContractionBlocking *blocking) {
