@@ -118,15 +118,20 @@ static int fail_to_prepare(const void *const *arguments, void *prepared, void *w
   return XLAC_CALL_FAILED;
 }
 
+static XlacDescriptor descriptor_with(XlacPrepareFunction prepare) {
+  XlacDescriptor with = descriptor;
+  with.prepared_bytes = 4;
+  with.prepared_alignment = 64;
+  with.prepare = prepare;
+  return with;
+}
+
 static void runner_runs_nothing_that_is_not_prepared(void **state) {
   (void)state;
   Arena *arena = arena_create();
   DiagSink diag;
   diag_sink_init(&diag, arena);
-  XlacDescriptor with = descriptor;
-  with.prepared_bytes = 4;
-  with.prepared_alignment = 64;
-  with.prepare = fail_to_prepare;
+  XlacDescriptor with = descriptor_with(fail_to_prepare);
   ModuleRun *run = runner_create(arena, plus_one, &with, NULL);
   assert_int_equal(runner_execute(run, &diag, NULL), STATUS_INVALID);
   assert_int_equal(runner_execute(run, &diag, NULL), STATUS_INVALID);
@@ -138,10 +143,7 @@ static void runner_prepares_once_before_the_first_run(void **state) {
   Arena *arena = arena_create();
   DiagSink diag;
   diag_sink_init(&diag, arena);
-  XlacDescriptor with = descriptor;
-  with.prepared_bytes = 4;
-  with.prepared_alignment = 64;
-  with.prepare = double_first;
+  XlacDescriptor with = descriptor_with(double_first);
   ModuleRun *run = runner_create(arena, plus_one, &with, NULL);
   assert_int_equal((uintptr_t)run->prepared % 64, 0);
   *(float *)run->arguments[0] = 3;
