@@ -260,10 +260,9 @@ typedef struct ContractionEmitter {
   const Kernel *kernel;
   const ContractionBlocking *blocking;
   LLVMValueRef function;
-  LLVMValueRef lhs_pack, rhs_pack, tiles, turned,
-      kept;                           /* scratch; |rhs_pack| and |kept|: of the panel being worked on */
-  LLVMValueRef rhs_slots, kept_slots; /* of all panels, where they are kept */
-  IndexRange work[ROLE_COUNT];        /* of this call: batch entries, tiles of rows, panels */
+  LLVMValueRef lhs_pack, rhs_pack, tiles, turned, kept; /* scratch; |rhs_pack| and |kept|: of the panel at work */
+  LLVMValueRef rhs_slots, kept_slots;                   /* of all panels, where they are kept */
+  IndexRange work[ROLE_COUNT];                          /* of this call: batch entries, tiles of rows, panels */
   KernelPoint point;
 } ContractionEmitter;
 

@@ -15,7 +15,7 @@
  * by registers that are shorter than a line. */
 #define MULTIPLIED_DEPTH 14
 #define MULTIPLIED_DEPTH_SHORT 8
-#define MANY_ROWS 8 /* of whose sums so many go through the first-level cache that deeper blocks pay all the same */
+#define MANY_ROWS 8 /* from so many on, moving the sums of a block costs more than two streams too many */
 #define CACHED_RHS_BYTES (256 << 10)
 /* Of each row that is streamed; with registers that are shorter than a line. */
 #define STREAM_AHEAD_BYTES 768

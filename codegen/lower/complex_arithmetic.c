@@ -173,7 +173,7 @@ static int32_t all_finite(const ComplexMath *m, Complex z) {
 
 /* As in C's annex G: where |result|, by the formula, is only NaN, a number over 0 and an infinite one over a finite one
  * are infinite, a finite one over an infinite one is 0. */
-static Complex repaired(const ComplexMath *m, Complex a, Complex b, Complex result) {
+static Complex repair_quotient(const ComplexMath *m, Complex a, Complex b, Complex result) {
   int32_t infinity = c_constant(m, __builtin_inf());
   int32_t is_broken = c_both(m, c_is_nan(m, result.re), c_is_nan(m, result.im));
   Complex to_infinity = times(m, times_conjugate(m, direction_of(m, a), b), infinity);
@@ -189,7 +189,7 @@ static Complex repaired(const ComplexMath *m, Complex a, Complex b, Complex resu
 }
 
 Complex c_quotient(const ComplexMath *m, Complex a, Complex b) {
-  return repaired(m, a, b, m->is_roomy ? quotient(m, a, b) : scaled_quotient(m, a, b));
+  return repair_quotient(m, a, b, m->is_roomy ? quotient(m, a, b) : scaled_quotient(m, a, b));
 }
 
 static Complex converted(const ComplexMath *m, Complex z) {
@@ -201,5 +201,5 @@ Complex complex_divide(const ComplexMath *m, const Complex *z) {
   if (!m->is_roomy) return c_quotient(m, z[0], z[1]);
   ComplexMath narrow = {m->lowering, TYPE_F32, false};
   Complex result = converted(&narrow, quotient(m, z[0], z[1]));
-  return repaired(&narrow, converted(&narrow, z[0]), converted(&narrow, z[1]), result);
+  return repair_quotient(&narrow, converted(&narrow, z[0]), converted(&narrow, z[1]), result);
 }
