@@ -23,14 +23,16 @@ int emit_widest_element(const Kernel *kernel);
 
 /* In how many places at once the inner dim |dim|, walked in lanes, is read. */
 int memory_stream_count(const Kernel *kernel, int dim);
-/* How many bytes further on memory is asked for what the inner dim |dim|, walked in lanes, reads; 0: it is not. */
+/* How many bytes further on memory is asked for what |dim|, walked in lanes, reads; 0: it is not. */
 int64_t memory_ahead(const Kernel *kernel, int dim);
-/* How many bytes further on load |value|, contiguous along |dim|, reads at the next index of the outer dim |row|; 0: it
- * does not move, is in the scratch, or not contiguous. */
+/* Of a |dim| along which it is: whether for |value|, a load in order of much memory. */
+bool memory_is_asked_ahead(const Kernel *kernel, const KernelValue *value, int dim);
+/* How many bytes further on load |value|, contiguous along |dim|, reads at the next index of the outer dim |row|, or
+ * where rows are short some indices on; 0: it does not move, is in the scratch, or not contiguous. */
 int64_t memory_row_distance(const Kernel *kernel, const KernelValue *value, int dim, int row);
-/* Whether stage |stage|, walked in lanes along |dim|, may ask for what its loads read at the next index of |row|: much
+/* Whether stage |stage|, walked in lanes along |dim|, may ask for what its loads read at such an index of |row|: much
  * lies in memory, and the second-level cache has room for such rows. */
-bool memory_asks_next_row(const Kernel *kernel, int stage, int dim, int row);
+bool memory_asks_next_rows(const Kernel *kernel, int stage, int dim, int row);
 /* The ends of the ranges of |dim| within which all conditions on its index alone are known, the last one its extent; 1
  * when there are none, or too many. */
 int memory_known_ranges(const Kernel *kernel, int dim, int64_t ends[MAX_RANGES]);

@@ -190,8 +190,8 @@ static void ask_ahead(KernelEmitter *emitter, int stage, const VectorWalk *walk)
   for (int32_t v = 0; v < emitter->kernel->value_count; v++) {
     const KernelValue *value = &emitter->kernel->values[v];
     if (value->kind != KERNEL_LOAD || value->stage != stage) continue;
-    int64_t ahead = walk->ahead;
-    if (ahead == 0) ahead = memory_row_distance(emitter->kernel, value, walk->dim, walk->ahead_dim);
+    int64_t ahead = memory_is_asked_ahead(emitter->kernel, value, walk->dim) ? walk->ahead : 0;
+    if (walk->ahead_dim >= 0) ahead = memory_row_distance(emitter->kernel, value, walk->dim, walk->ahead_dim);
     if (ahead == 0) continue;
     LLVMValueRef first = point_load_pointer(&emitter->point, v);
     int64_t bytes = type_storage_bytes(emitter->kernel->buffers[value->buffer].type) * emitter->point.lanes;
@@ -461,6 +461,8 @@ static void emit_outer_part(KernelEmitter *emitter, int level, uint64_t known, c
   PointLoop loop = point_loop_begin(&emitter->point, range, part_step(part));
   emitter->point.dims[dim] = loop.index;
   emit_outer(emitter, level + 1, known);
+  const VectorWalk *walk = &emitter->loops.outer_walk;
+  if (walk->ahead > 0 && part == walk->parts) ask_ahead(emitter, KERNEL_OUTER, walk);
   point_loop_end(&emitter->point, &loop);
   emit_leave_lanes(emitter);
 }

@@ -359,17 +359,31 @@ static bool has_functions_along(const Kernel *kernel, int stage, int dim) {
   return false;
 }
 
+/* The last stage but the first that reads rows which the first one reads first. */
+static void ask_for_rows(const Kernel *kernel, LoopStrategy *strategy, int row) {
+  for (int s = kernel->stage_count - 1; s > 0; s--) {
+    VectorWalk *walk = &strategy->stage_walks[s];
+    if (walk->dim < 0 || !memory_asks_next_rows(kernel, s, walk->dim, row)) continue;
+    walk->ahead_dim = row;
+    return;
+  }
+}
+
 /* While a stage computes functions memory has nothing to do: it asks for the next rows, which other stages read first,
- * and stores what it made of the row before. */
+ * and stores what it made of the row before.  Where none does one that finds its rows in the caches asks. */
 static void choose_rows(const Kernel *kernel, LoopStrategy *strategy) {
   int row = -1, stage = 1;
   for (int d = 0; d < kernel->dim_count; d++) {
     if (kernel->dims[d].stage == KERNEL_OUTER) row = d;
   }
+  if (row < 0) return;
   while (stage < kernel->stage_count && !has_functions_along(kernel, stage, strategy->stage_walks[stage].dim)) stage++;
-  if (row < 0 || stage >= kernel->stage_count) return;
+  if (stage >= kernel->stage_count) {
+    ask_for_rows(kernel, strategy, row);
+    return;
+  }
   VectorWalk *walk = &strategy->stage_walks[stage], *last = &strategy->stage_walks[kernel->stage_count - 1];
-  if (memory_asks_next_row(kernel, stage, walk->dim, row)) walk->ahead_dim = row;
+  if (memory_asks_next_rows(kernel, stage, walk->dim, row)) walk->ahead_dim = row;
   if (!behind_matches(kernel, strategy, stage)) return;
   strategy->behind = stage;
   int dim = last->dim;

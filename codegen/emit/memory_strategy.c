@@ -51,6 +51,10 @@ int memory_stream_count(const Kernel *kernel, int dim) {
 #define AHEAD_BYTES 8192      /* two pages: the hardware stops at the end of each */
 #define AHEAD_FROM_BYTES 4096 /* of a row, at least */
 
+static int64_t buffer_bytes(const Kernel *kernel, int32_t buffer) {
+  return kernel->buffers[buffer].element_count * type_storage_bytes(kernel->buffers[buffer].type);
+}
+
 static int load_count(const Kernel *kernel, int32_t buffer) {
   int count = 0;
   for (int v = 0; v < kernel->value_count; v++)
@@ -58,43 +62,72 @@ static int load_count(const Kernel *kernel, int32_t buffer) {
   return count;
 }
 
-int64_t memory_ahead(const Kernel *kernel, int dim) {
+/* Of a fold of rows that are read once. */
+static int64_t folded_ahead(const Kernel *kernel, int dim) {
   if (kernel->dims[dim].stage != 0 || plain_fold_count(kernel, dim) == 0) return 0;
   for (int v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
     if (value->kind != KERNEL_LOAD || value->stage != 0) continue;
-    const KernelBuffer *buffer = &kernel->buffers[value->buffer];
-    int64_t bytes = type_storage_bytes(buffer->type);
+    int64_t bytes = type_storage_bytes(kernel->buffers[value->buffer].type);
     if (load_count(kernel, value->buffer) > 1) return 0; /* other loops take longer than what they read */
-    if (kernel->dims[dim].extent * bytes < AHEAD_FROM_BYTES || buffer->element_count * bytes < STREAMED_BYTES) return 0;
+    if (kernel->dims[dim].extent * bytes < AHEAD_FROM_BYTES) return 0;
+    if (buffer_bytes(kernel, value->buffer) < STREAMED_BYTES) return 0;
   }
   return AHEAD_BYTES;
 }
 
-#define SHORT_ROW_BYTES 4096                /* up to a page: the hardware fetches such rows by itself */
-#define NEXT_ROW_BYTES (INT64_C(256) << 10) /* at most: the second-level cache holds this row too */
+#define FUNCTIONS_AHEAD_BYTES 4096 /* their vectors are few in the time that memory takes */
+#define FUNCTIONS_LOADS 4
+
+/* Of functions of elements: a processor sees too few vectors at once to read the next page before they are done. */
+static int64_t functions_ahead(const Kernel *kernel, int dim) {
+  int loads = 0;
+  bool has_functions = false;
+  if (kernel->fold_count > 0 || kernel->stage_count > 1) return 0;
+  for (int v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    has_functions |= value->kind == KERNEL_APPLY && hlo_opcode_is_function(value->opcode);
+    int64_t bytes = type_storage_bytes(value->type);
+    loads += kernel->dims[dim].extent * bytes >= AHEAD_FROM_BYTES && memory_is_asked_ahead(kernel, value, dim);
+  }
+  return has_functions && loads > 0 && loads <= FUNCTIONS_LOADS ? FUNCTIONS_AHEAD_BYTES : 0;
+}
+
+bool memory_is_asked_ahead(const Kernel *kernel, const KernelValue *value, int dim) {
+  int64_t stride;
+  if (value->kind != KERNEL_LOAD || value->predicate >= 0) return false;
+  if (!kernel_plain_stride(kernel, value->address, dim, &stride) || stride != 1) return false;
+  return buffer_bytes(kernel, value->buffer) >= STREAMED_BYTES;
+}
+
+int64_t memory_ahead(const Kernel *kernel, int dim) {
+  return kernel->dims[dim].stage == KERNEL_OUTER ? functions_ahead(kernel, dim) : folded_ahead(kernel, dim);
+}
+
+#define NEXT_ROWS_BYTES 8192                /* at least: two pages, as above */
+#define SHORT_ROW_BYTES 512                 /* at least: what shorter ones wait for is not memory */
+#define LONG_ROW_BYTES (INT64_C(256) << 10) /* at most: the second-level cache holds this row too */
 #define ALL_ROWS_BYTES (INT64_C(2) << 20)   /* at least: else it holds them all */
 
 int64_t memory_row_distance(const Kernel *kernel, const KernelValue *value, int dim, int row) {
   const KernelBuffer *buffer = &kernel->buffers[value->buffer];
-  int64_t along, between;
+  int64_t along, between, bytes = type_storage_bytes(buffer->type);
   bool is_row = kernel_plain_stride(kernel, value->address, dim, &along) && along == 1;
   if (!is_row || buffer->role == KERNEL_SCRATCH) return 0;
-  return kernel_plain_stride(kernel, value->address, row, &between) ? between * type_storage_bytes(buffer->type) : 0;
+  if (!kernel_plain_stride(kernel, value->address, row, &between)) return 0;
+  return between * bytes * ceil_div(NEXT_ROWS_BYTES, kernel->dims[dim].extent * bytes);
 }
 
-bool memory_asks_next_row(const Kernel *kernel, int stage, int dim, int row) {
+bool memory_asks_next_rows(const Kernel *kernel, int stage, int dim, int row) {
   int64_t row_bytes = 0, all_bytes = 0;
   for (int v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
     if (value->kind != KERNEL_LOAD || value->stage != stage) continue;
     if (memory_row_distance(kernel, value, dim, row) == 0) continue;
-    const KernelBuffer *buffer = &kernel->buffers[value->buffer];
-    int64_t bytes = type_storage_bytes(buffer->type);
-    row_bytes += kernel->dims[dim].extent * bytes;
-    all_bytes = max_i64(all_bytes, buffer->element_count * bytes);
+    row_bytes += kernel->dims[dim].extent * type_storage_bytes(kernel->buffers[value->buffer].type);
+    all_bytes = max_i64(all_bytes, buffer_bytes(kernel, value->buffer));
   }
-  return row_bytes > SHORT_ROW_BYTES && row_bytes <= NEXT_ROW_BYTES && all_bytes >= ALL_ROWS_BYTES;
+  return row_bytes >= SHORT_ROW_BYTES && row_bytes <= LONG_ROW_BYTES && all_bytes >= ALL_ROWS_BYTES;
 }
 
 /* --- ranges --- */
