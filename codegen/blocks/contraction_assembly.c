@@ -4,6 +4,7 @@
  * added is the micro-kernel's.  LLVM 19 takes some 30 times as long over the same function, and where a tile takes all
  * registers it moves half of the sums to others and some to the stack at each step. */
 #include "base/arena.h"
+#include "base/checked_math.h"
 #include "codegen/blocks/contraction_internal.h"
 
 /* What a step does with a vector of the rhs and a number of the lhs in all lanes.  |add| NULL: |multiply| adds to the
@@ -46,19 +47,30 @@ typedef struct MicroAssembly {
   char width; /* the letter of registers: x, y, z */
   int element_bytes, vector_bytes;
   int sum_count, kept_vectors, product, number;
-  bool takes_numbers;             /* from memory: each is multiplied once */
+  bool takes_numbers; /* from memory: each is multiplied once */
+  int flip, excess;   /* the constant 0x80 in all bytes, and the first of sums of columns times it; 0: none */
   long long lhs_place, rhs_place; /* of a step, in bytes */
 } MicroAssembly;
 
+/* Four products of bytes are of an unsigned and a signed one each: of two alike the number of the lhs has its sign
+ * flipped, and a multiple of the sum of each column is taken away again. */
+static bool flips_signs(const ContractionBlocking *blocking) {
+  return blocking->in_matrix_unit && blocking->dot == VEC_DOT_U8_S8 && blocking->lhs_unsigned == blocking->rhs_unsigned;
+}
+
 static bool choose_registers(const VecTarget *target, int vectors, MicroAssembly *micro) {
   int others = micro->steps->add != NULL ? 2 : 1;
+  bool flips = micro->blocking != NULL && flips_signs(micro->blocking);
+  if (flips) others += 1 + vectors;
   int left = target->register_count - micro->sum_count - others;
   if (left < 0) return false;
   /* Operands in memory take the place of the last one only. */
   micro->kept_vectors = left < vectors ? left : vectors;
   if (micro->kept_vectors < vectors && micro->steps->lhs_first) return false;
   micro->product = micro->sum_count + micro->kept_vectors;
-  micro->number = micro->product + others - 1;
+  micro->number = micro->product + (micro->steps->add != NULL ? 1 : 0);
+  if (flips) micro->flip = micro->number + 1;
+  if (flips) micro->excess = micro->flip + 1;
   micro->takes_numbers = target->has_avx512 && vectors == 1 && micro->kept_vectors == 1 && micro->steps->takes_number;
   return true;
 }
@@ -133,11 +145,24 @@ static void emit_row(const MicroAssembly *micro, int row) {
   if (!micro->takes_numbers)
     sb_printf(micro->out, "%s %lld(%%rdi), %%%cmm%d\n", micro->steps->broadcast, number_place(micro, row), micro->width,
               micro->number);
+  if (micro->flip > 0)
+    sb_printf(micro->out, "vpxord %%%cmm%d, %%%cmm%d, %%%cmm%d\n", micro->width, micro->flip, micro->width,
+              micro->number, micro->width, micro->number);
   for (int j = 0; j < micro->blocking->panel_vectors; j++) multiply_add(micro, row, j);
+}
+
+/* Columns times 0x80, as the numbers of the lhs have them too much. */
+static void add_excess(const MicroAssembly *micro) {
+  for (int j = 0; j < micro->blocking->panel_vectors && micro->flip > 0; j++) {
+    int column = micro->sum_count + j, last = micro->steps->lhs_first ? column : micro->flip;
+    sb_printf(micro->out, "%s %%%cmm%d, %%%cmm%d, %%%cmm%d\n", micro->steps->multiply, micro->width, last, micro->width,
+              micro->steps->lhs_first ? micro->flip : column, micro->width, micro->excess + j);
+  }
 }
 
 static void emit_step(const MicroAssembly *micro) {
   emit_columns(micro);
+  add_excess(micro);
   for (int i = 0; i < micro->blocking->tile_rows; i++) emit_row(micro, i);
 }
 
@@ -225,22 +250,35 @@ static void emit_steps(const MicroAssembly *micro) {
             (long long)gap * micro->element_bytes, run);
 }
 
-/* Takes away the sums that follow the panel, one for each column. */
+static void begin_excess(const MicroAssembly *micro) {
+  if (micro->flip == 0) return;
+  sb_printf(micro->out, "movl $$0x80808080, %%eax\nvpbroadcastd %%eax, %%%cmm%d\n", micro->width, micro->flip);
+  for (int j = 0; j < micro->blocking->panel_vectors; j++)
+    sb_printf(micro->out, "vpxord %%xmm%d, %%xmm%d, %%xmm%d\n", micro->excess + j, micro->excess + j,
+              micro->excess + j);
+}
+
+/* Takes away the sums that follow the panel, one for each column; or those that were added up beside. */
 static void take_excess(const MicroAssembly *micro) {
+  for (int i = 0; i < micro->sum_count && micro->flip > 0; i++)
+    sb_printf(micro->out, "vpsubd %%%cmm%d, %%%cmm%d, %%%cmm%d\n", micro->width,
+              micro->excess + i % micro->blocking->panel_vectors, micro->width, i, micro->width, i);
+  if (!micro->blocking->lhs_shifted) return;
   for (int i = 0; i < micro->sum_count; i++)
     sb_printf(micro->out, "vpsubd %d(%%rsi), %%%cmm%d, %%%cmm%d\n",
               i % micro->blocking->panel_vectors * micro->vector_bytes, micro->width, i, micro->width, i);
 }
 
 bool contraction_has_assembly(const VecTarget *target, const ContractionBlocking *blocking, int rows, int vectors) {
+  if (blocking->in_matrix_unit) return true;
   MicroAssembly micro = {.steps = steps_of(target, blocking), .sum_count = rows * vectors};
   int vector_bytes = blocking->lanes * type_storage_bytes(blocking->type);
   bool has_registers = target->has_avx2_fma && vector_bytes >= 16;
   return has_registers && micro.steps != NULL && choose_registers(target, vectors, &micro);
 }
 
-/* All of it for tiles of |rows|. */
-static void emit_rows(const VecTarget *target, MicroAssembly micro, int rows) {
+/* For tiles of |rows|. */
+static void emit_sums(const VecTarget *target, MicroAssembly micro, int rows) {
   ContractionBlocking blocking = *micro.blocking;
   blocking.tile_rows = rows;
   micro.blocking = &blocking;
@@ -248,14 +286,55 @@ static void emit_rows(const VecTarget *target, MicroAssembly micro, int rows) {
   choose_registers(target, blocking.panel_vectors, &micro);
   begin_sums(&micro);
   begin_results(&micro);
+  begin_excess(&micro);
   if (blocking.is_turned)
     emit_window_steps(&micro);
   else
     emit_steps(&micro);
   end_results(&micro);
-  if (blocking.lhs_shifted) take_excess(&micro);
+  take_excess(&micro);
   move_tile(&micro, true);
-  add_line(&micro, "vzeroupper\nretq");
+}
+
+/* All of it for tiles of |rows|. */
+static void emit_rows(const VecTarget *target, const MicroAssembly *micro, int rows) {
+  emit_sums(target, *micro, rows);
+  add_line(micro, "vzeroupper\nretq");
+}
+
+/* Rows of a tile that registers hold the sums of, beside what a step takes. */
+static int rows_of_vectors(const VecTarget *target, const ContractionBlocking *blocking) {
+  int vectors = blocking->panel_vectors, others = vectors + 1;
+  if (flips_signs(blocking)) others += 1 + vectors;
+  return (target->register_count - others) / vectors;
+}
+
+/* A tile of the matrix unit; then the same by registers of vectors, some rows after the other. */
+static void emit_matrix_tile(const VecTarget *target, const MicroAssembly *micro) {
+  const ContractionBlocking *blocking = micro->blocking;
+  ContractionBlocking by_vectors = *blocking;
+  MicroAssembly parts_of = *micro;
+  by_vectors.result_lines = 0;
+  parts_of.blocking = &by_vectors;
+  sb_printf(micro->out, "testb $$%d, 8(%%rsp)\njne 7f\n", MATRIX_REFUSED);
+  contraction_append_matrix_text(blocking, micro->out);
+  add_line(micro, "7:\nmovq %rdi, -8(%rsp)\nmovq %rsi, -16(%rsp)\nmovq %rcx, -24(%rsp)\nmovq %r8, -32(%rsp)");
+  int64_t parts = ceil_div(blocking->tile_rows, rows_of_vectors(target, blocking));
+  int most = (int)ceil_div(blocking->tile_rows, parts);
+  for (int first = 0; first < blocking->tile_rows; first += most) {
+    int left = blocking->tile_rows - first, rows = left < most ? left : most;
+    emit_sums(target, parts_of, rows);
+    if (rows == left) break;
+    int64_t next = first + rows, row_bytes = blocking->row_stride * micro->element_bytes;
+    sb_printf(micro->out, "movq -8(%%rsp), %%rdi\naddq $$%lld, %%rdi\n", (long long)(next * row_bytes));
+    add_line(micro, "movq -16(%rsp), %rsi\nmovq -24(%rsp), %rcx\nmovq -32(%rsp), %r8");
+    int64_t sums = blocking->panel_width * micro->element_bytes * rows;
+    if (blocking->sums_in_result)
+      sb_printf(micro->out, "imulq $$%d, %%r9, %%rax\naddq %%rax, %%rdx\n", rows);
+    else
+      sb_printf(micro->out, "addq $$%lld, %%rdx\n", (long long)sums);
+  }
+  add_line(micro, "vzeroupper\nretq");
 }
 
 const char *contraction_micro_assembly(Arena *arena, const VecTarget *target, const ContractionBlocking *blocking) {
@@ -274,10 +353,13 @@ const char *contraction_micro_assembly(Arena *arena, const VecTarget *target, co
   sb_init(&out, arena);
   if (blocking->sums_in_result) sb_printf(&out, "shlq $$%d, %%r9\n", element_bytes == 8 ? 3 : 2);
   if (blocking->rest_rows > 0) add_line(&micro, "testb $$2, 8(%rsp)\njne 5f");
-  emit_rows(target, micro, blocking->tile_rows);
+  if (blocking->in_matrix_unit)
+    emit_matrix_tile(target, &micro);
+  else
+    emit_rows(target, &micro, blocking->tile_rows);
   if (blocking->rest_rows > 0) {
     add_line(&micro, "5:");
-    emit_rows(target, micro, blocking->rest_rows);
+    emit_rows(target, &micro, blocking->rest_rows);
   }
   StringView text = sb_view(&out);
   return arena_copy_string(arena, text.data, text.size);

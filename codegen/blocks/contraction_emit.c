@@ -90,15 +90,16 @@ static void ask_for_share(ContractionEmitter *emitter, const BlockPosition *posi
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
   ElementLoops loops = contraction_loops_begin(emitter);
-  int64_t per_line = LINE_BYTES / type_storage_bytes(blocking->type);
+  PrimitiveType type = emitter->kernel->values[blocking->rhs_source].type;
+  int64_t per_line = LINE_BYTES / type_storage_bytes(type);
   LLVMValueRef first = LLVMBuildMul(vec->builder, tile_index, position->ahead_share, "");
   LLVMValueRef end = ir_index_add(vec->builder, first, position->ahead_share);
   IndexRange share = {first, ir_index_minimum(vec->builder, end, position->depth.depth)};
   PointLoop rows = point_loop_begin_guarded(&emitter->point, share, 1);
-  LLVMValueRef row = block_element(vec, blocking->type, position->ahead,
-                                   ir_index_multiply(vec->builder, rows.index, blocking->rhs_stride));
+  LLVMValueRef row =
+      block_element(vec, type, position->ahead, ir_index_multiply(vec->builder, rows.index, blocking->rhs_stride));
   for (int64_t column = 0; column < blocking->panel_width; column += per_line)
-    vec_prefetch(vec, block_element(vec, blocking->type, row, block_int(vec, column + per_line - 1)));
+    vec_prefetch(vec, block_element(vec, type, row, block_int(vec, column + per_line - 1)));
   point_loop_end(&emitter->point, &rows);
   contraction_loops_end(emitter, &loops);
 }
@@ -279,7 +280,8 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
                     .tile = place.first,
                     .tile_stride = place.own.stride,
                     .depth = tile_depth(emitter, position, rows.begin),
-                    .rhs_stride = position->rhs_stride};
+                    .rhs_stride = position->rhs_stride,
+                    .refused = emitter->refused};
   call.adds = equals(vec, position->number, 0, LLVMIntNE);
   if (blocking->rest_rows > 0)
     call.is_last = equals(vec, rows.begin, blocking->rows.size - blocking->rest_rows, LLVMIntEQ);
@@ -513,7 +515,9 @@ void contraction_emit(const VecBuilder *vec, const Kernel *kernel, const Contrac
   if (blocking->is_skinny) {
     contraction_emit_skinny(&emitter);
   } else {
+    if (blocking->in_matrix_unit) emitter.refused = contraction_begin_matrix_unit(vec, blocking);
     emit_batch(&emitter);
+    if (blocking->in_matrix_unit) contraction_end_matrix_unit(vec, emitter.refused);
     if (blocking->step_cost * (double)blocking->block_depth >= LONG_TILE) ir_function_leave_plain(function);
   }
   arena_destroy(arena);

@@ -28,6 +28,8 @@ typedef enum ContractionRole { ROLE_BATCH, ROLE_ROWS, ROLE_COLUMNS, ROLE_COUNT }
 #define MOST_CUTS 3
 #define MOST_PANEL_VECTORS 4
 #define MOST_TAPS 8
+#define MATRIX_STEP 16   /* lanes of the depth, columns, and rows at most, of a register of the matrix unit */
+#define MATRIX_REFUSED 4 /* a flag of the micro-kernel: the system has not granted the matrix unit */
 
 /* The depth as a window that slides over an image along its last row: steps are elements of the lhs. */
 typedef struct WindowWalk {
@@ -52,6 +54,9 @@ struct ContractionBlocking {
   bool rhs_unsigned; /* of the two factors of VEC_DOT_U8_S8 */
   /* A signed lhs is packed as lhs + 128; 128 × the sum of each column, which is taken away again, follows a panel. */
   bool lhs_shifted;
+  /* Products by the processor's matrix unit (contraction_matrix.c): blocks of the depth are packed as whole steps of
+   * it, MATRIX_STEP lanes, zeros beyond their end, and bytes as they are, signed or not. */
+  bool in_matrix_unit, lhs_unsigned;
 
   ValueSet lhs_set, rhs_set, epilogue_set;
   DimList batch, rows, columns, depth; /* columns: the last one is contiguous in the store */
@@ -82,7 +87,8 @@ struct ContractionBlocking {
   int rest_rows;
   double rest_cost; /* as |step_cost|, of that tile */
 
-  bool rhs_is_plain; /* a load, not guarded, contiguous along the columns */
+  bool rhs_is_plain;  /* a load, not guarded, contiguous along the columns */
+  int32_t rhs_source; /* such a load that the rhs is, or is converted from where groups are packed; -1: none */
   bool rhs_transposes,
       lhs_transposes; /* contiguous along the other dim than its packed form: packed in square blocks */
   bool lhs_in_parts;  /* its rows are not walked as one; where it transposes, parts are whole squares long */
@@ -260,6 +266,7 @@ typedef struct ContractionEmitter {
   const Kernel *kernel;
   const ContractionBlocking *blocking;
   LLVMValueRef function;
+  LLVMValueRef refused;                                 /* what contraction_begin_matrix_unit says */
   LLVMValueRef lhs_pack, rhs_pack, tiles, turned, kept; /* scratch; |rhs_pack| and |kept|: of the panel at work */
   LLVMValueRef rhs_slots, kept_slots;                   /* of all panels, where they are kept */
   IndexRange work[ROLE_COUNT];                          /* of this call: batch entries, tiles of rows, panels */
@@ -374,6 +381,26 @@ ContractionBlocking contraction_turned_finish(const ContractionBlocking *blockin
 /* Where the result of |row| and |column| of the current run will be; of a blocking whose sums are there. */
 LLVMValueRef contraction_result_address(ContractionEmitter *emitter, LLVMValueRef row, LLVMValueRef column);
 
+/* --- the matrix unit (contraction_matrix.c) --- */
+
+/* Whether a blocking whose types, groups and run of columns are known may go by it. */
+bool contraction_suits_matrix_unit(const VecTarget *target, const ContractionBlocking *blocking);
+/* A tile of at most |most_sums| registers of sums, and what follows from it. */
+void contraction_choose_matrix_tile(int most_sums, ContractionBlocking *blocking);
+/* The word of a module that says whether it is granted. */
+#define CONTRACTION_MATRIX_STATE "xlac.matrix_state"
+/* Whether each block of the depth is whole steps. */
+bool contraction_fills_matrix_steps(const Kernel *kernel, const ContractionBlocking *blocking);
+/* Code that asks for it and sets it up; what the calls of the micro-kernel are told of it, i8: MATRIX_REFUSED or 0. */
+LLVMValueRef contraction_begin_matrix_unit(const VecBuilder *vec, const ContractionBlocking *blocking);
+void contraction_end_matrix_unit(const VecBuilder *vec, LLVMValueRef refused);
+/* Rows of results that it asks for at a step, at most. */
+#define MATRIX_MOST_AHEAD 4
+/* The instruction that multiplies. */
+const char *contraction_matrix_instruction(const ContractionBlocking *blocking);
+/* The micro-kernel's text for where it is granted, its arguments as contraction_micro.c has them. */
+void contraction_append_matrix_text(const ContractionBlocking *blocking, StringBuilder *out);
+
 /* tile[rows][panel] = (adds ? tile : 0) + Σ lhs × rhs over |depth| (of lanes; 0 where there are common guards), rows
  * |tile_stride| elements apart.
  * |ahead|, if not NULL: memory that will be read soon in rows |ahead_stride| apart, as many as |depth|;
@@ -383,6 +410,7 @@ typedef struct MicroCall {
    * there, |tile_stride| the rows that are outside (contraction_walk_window) */
   LLVMValueRef lhs, rhs, tile, tile_stride, depth, rhs_stride, adds, ahead;
   LLVMValueRef is_last; /* the tile has |rest_rows|; NULL: it has not */
+  LLVMValueRef refused; /* i8: 0 or MATRIX_REFUSED; NULL: 0 */
   int64_t ahead_stride;
   LLVMValueRef result, result_stride; /* where there are |result_lines|: the first row's, bytes from row to row */
 } MicroCall;

@@ -311,6 +311,10 @@ static void choose_tile(const Kernel *kernel, const VecTarget *target, TileLimit
   blocking->vector_lanes = lanes;
   while (lanes > least && lanes / 2 >= blocking->column_run) lanes /= 2;
   blocking->lanes = lanes;
+  if (blocking->in_matrix_unit) {
+    contraction_choose_matrix_tile(limit.most_sums < tile_limit(target) ? 2 : 4, blocking);
+    return;
+  }
   int64_t runs = blocking->columns.size / blocking->column_run;
   int64_t lhs_stride = row_step(kernel, blocking, limit) * type_storage_bytes(blocking->type);
   double best = 0;
@@ -345,15 +349,23 @@ static bool is_plain_rhs(const Kernel *kernel, const ContractionBlocking *blocki
          contraction_contiguous(kernel, &blocking->rhs_set, column);
 }
 
-static int64_t rhs_step(const Kernel *kernel, const ContractionBlocking *blocking) {
+static int64_t rhs_step(const Kernel *kernel, const ContractionBlocking *blocking, int32_t source) {
   int depth = blocking->depth.dims[blocking->depth.count - 1];
-  return index_dim_coefficient(&kernel->space, kernel->values[blocking->rhs].address, depth);
+  return index_dim_coefficient(&kernel->space, kernel->values[source].address, depth);
+}
+
+/* What is packed, or what the matrix unit's bytes and bf16 are converted from. */
+static int32_t plain_source(const Kernel *kernel, const ContractionBlocking *blocking) {
+  const KernelValue *rhs = &kernel->values[blocking->rhs];
+  if (is_plain_rhs(kernel, blocking, blocking->rhs)) return blocking->rhs;
+  bool converts = blocking->in_matrix_unit && rhs->kind == KERNEL_APPLY && rhs->opcode == HLO_CONVERT;
+  return converts && is_plain_rhs(kernel, blocking, rhs->operands[0]) ? rhs->operands[0] : -1;
 }
 
 /* The lines of a panel of a plain rhs stay in the first-level cache where they are: few, and not too many of them in
  * one set. */
 static bool is_small_rhs(const Kernel *kernel, const ContractionBlocking *blocking) {
-  int64_t bytes = type_storage_bytes(blocking->type), stride = rhs_step(kernel, blocking) * bytes;
+  int64_t bytes = type_storage_bytes(blocking->type), stride = rhs_step(kernel, blocking, blocking->rhs) * bytes;
   if (blocking->group > 1 || stride <= 0) return false;
   int64_t row_lines = ceil_div(blocking->panel_width * bytes, LINE_BYTES) + (stride % LINE_BYTES != 0);
   if ((double)blocking->depth.size * (double)row_lines * LINE_BYTES > SMALL_PANEL_BYTES) return false;
@@ -489,6 +501,7 @@ static void choose_bf16_pairs(const VecTarget *target, ContractionBlocking *bloc
   blocking->group = 2;
   blocking->packed_type = TYPE_U16; /* their bits */
   blocking->dot = VEC_DOT_BF16;
+  blocking->in_matrix_unit = contraction_suits_matrix_unit(target, blocking);
 }
 
 /* Integers of 8 and 16 bits: two of 16 bits to a lane on any processor, four of 8 bits where there are instructions for
@@ -510,7 +523,9 @@ static void choose_group(const Kernel *kernel, const VecTarget *target, Contract
   blocking->packed_type = is_quad ? TYPE_S8 : TYPE_S16;
   blocking->dot = is_quad ? VEC_DOT_U8_S8 : VEC_DOT_S16;
   blocking->rhs_unsigned = is_quad && rhs == TYPE_U8;
-  blocking->lhs_shifted = is_quad && lhs == TYPE_S8 && rhs == TYPE_S8;
+  blocking->lhs_unsigned = is_quad && lhs == TYPE_U8;
+  blocking->in_matrix_unit = is_quad && contraction_suits_matrix_unit(target, blocking);
+  blocking->lhs_shifted = is_quad && lhs == TYPE_S8 && rhs == TYPE_S8 && !blocking->in_matrix_unit;
 }
 
 /* The rows of the store, all of them walked as one, |*out_stride| elements apart. */
@@ -567,7 +582,9 @@ static bool choose_blocks(const Kernel *kernel, const VecTarget *target, TileLim
   choose_in_place(kernel, blocking);
   if (blocking->rows.size < 2 && !blocking->rhs_in_place) return false;
   blocking->rhs_is_plain = is_plain_rhs(kernel, blocking, blocking->rhs);
-  blocking->rhs_stride = rhs_step(kernel, blocking);
+  blocking->rhs_source = plain_source(kernel, blocking);
+  int32_t source = blocking->rhs_source >= 0 ? blocking->rhs_source : blocking->rhs;
+  blocking->rhs_stride = rhs_step(kernel, blocking, source);
   contraction_choose_kept(kernel, target, blocking);
   choose_sums(kernel, blocking);
   return contraction_choose_sizes(kernel, limit, blocking);
@@ -657,6 +674,20 @@ static void try_turned(const Kernel *kernel, const VecTarget *target, Contractio
   *chosen = turned;
 }
 
+/* Where there is too little scratch for the matrix unit, without it. */
+static bool choose_grouped_blocks(const Kernel *kernel, const VecTarget *target, ContractionScratch limit,
+                                  ContractionBlocking *blocking) {
+  ContractionBlocking before = *blocking;
+  choose_group(kernel, target, blocking);
+  blocking->rhs_type = blocking->type;
+  if (choose_tile_and_blocks(kernel, target, limit, blocking)) return true;
+  if (!blocking->in_matrix_unit) return false;
+  VecTarget without = *target;
+  without.has_matrix_s8 = without.has_matrix_bf16 = false;
+  *blocking = before;
+  return choose_grouped_blocks(kernel, &without, limit, blocking);
+}
+
 static bool complete_blocking(const Kernel *kernel, const VecTarget *target, ContractionScratch limit,
                               ContractionBlocking *blocking) {
   if (!match_fold(kernel, blocking) || !match_epilogue(kernel, blocking) || !find_roles(kernel, blocking)) return false;
@@ -664,9 +695,7 @@ static bool complete_blocking(const Kernel *kernel, const VecTarget *target, Con
   ContractionBlocking roles = *blocking;
   choose_run(kernel, target, blocking);
   if (!pays(kernel, blocking)) return false;
-  choose_group(kernel, target, blocking);
-  blocking->rhs_type = blocking->type;
-  if (!choose_tile_and_blocks(kernel, target, limit, blocking)) return false;
+  if (!choose_grouped_blocks(kernel, target, limit, blocking)) return false;
   if (blocking->group == 1) try_turned(kernel, target, limit, &roles, blocking);
   contraction_choose_common_guards(kernel, blocking);
   contraction_choose_results_ahead(kernel, target, blocking);

@@ -13,7 +13,7 @@ enum {
   ARG_DEPTH,
   ARG_RHS_STRIDE,
   ARG_TILE_STRIDE,
-  ARG_FLAGS, /* 1: adds; 2: the last tile */
+  ARG_FLAGS, /* 1: adds; 2: the last tile; MATRIX_REFUSED */
   ARG_AHEAD,
   ARG_AHEAD_STRIDE,
   ARG_RESULT, /* from here on where there are |result_lines| */
@@ -66,6 +66,7 @@ static void window_name(const ContractionBlocking *blocking, char *out, size_t s
 
 static void micro_name(const ContractionBlocking *blocking, char *out, size_t size) {
   static const char *const groups[] = {[2] = ".pairs", [4] = ".quads"};
+  const char *unit = blocking->in_matrix_unit ? contraction_matrix_instruction(blocking) : "";
   char strips[48] = "", rest[16] = "", step[24] = "", results[24] = "", window[216] = "";
   if (blocking->is_turned) window_name(blocking, window, sizeof window);
   if (blocking->rest_rows > 0) snprintf(rest, sizeof rest, ".last%d", blocking->rest_rows);
@@ -73,7 +74,7 @@ static void micro_name(const ContractionBlocking *blocking, char *out, size_t si
   if (blocking->result_lines > 0) snprintf(results, sizeof results, ".results%d", blocking->result_lines);
   int64_t gap = contraction_strip_gap(blocking);
   if (gap > 0) snprintf(strips, sizeof strips, ".strips%lld+%lld", (long long)blocking->strip_run, (long long)gap);
-  snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d.%d%s%s%s%s%s%s%s%s%s%s", type_text(blocking->type),
+  snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d.%d%s%s%s%s%s%s%s%s%s%s%s%s", type_text(blocking->type),
            type_text(blocking->rhs_type), blocking->tile_rows, blocking->panel_vectors, blocking->lanes,
            (int)blocking->row_stride, contraction_lines_ahead(blocking), step, results, strips, window, rest,
            contraction_continues(blocking) ? ".on" : "",
@@ -81,7 +82,8 @@ static void micro_name(const ContractionBlocking *blocking, char *out, size_t si
            blocking->sums_in_result ? ".apart" : "", blocking->group > 1 ? groups[blocking->group] : "",
            blocking->lhs_shifted    ? ".shifted"
            : blocking->rhs_unsigned ? ".unsigned"
-                                    : "");
+                                    : "",
+           blocking->in_matrix_unit ? "." : "", unit);
 }
 
 static LLVMBasicBlockRef add_block(const MicroEmitter *micro) {
@@ -269,6 +271,7 @@ static LLVMValueRef micro_function(const VecBuilder *vec, const ContractionBlock
 static LLVMValueRef call_flags(const VecBuilder *vec, const MicroCall *call) {
   LLVMTypeRef type = LLVMInt8TypeInContext(vec->context);
   LLVMValueRef add = LLVMBuildZExt(vec->builder, call->adds, type, "");
+  if (call->refused != NULL) add = LLVMBuildOr(vec->builder, add, call->refused, "");
   if (call->is_last == NULL) return add;
   LLVMValueRef last = LLVMConstInt(type, 2, false), none = LLVMConstNull(type);
   return LLVMBuildOr(vec->builder, add, LLVMBuildSelect(vec->builder, call->is_last, last, none, ""), "");

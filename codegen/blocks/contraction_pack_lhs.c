@@ -218,22 +218,35 @@ static IndexRange square_rows(const ContractionEmitter *emitter, LLVMValueRef ro
   return (IndexRange){begin, ir_index_add(vec->builder, begin, count)};
 }
 
-/* A pair of bf16 of which the depth has only the first ends with zero: what was there before need not be a number,
- * which the rhs's zero would not take away.  Chunks end within a pair at the end of their dim only
- * (contraction_sizes.c). */
-static void end_pairs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_count) {
+/* Zeros after each row. */
+static void end_rows(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_count, int zeros) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
-  int64_t extent = emitter->kernel->dims[blocking->depth.dims[blocking->chunk_dim]].extent;
-  if (blocking->dot != VEC_DOT_BF16 || blocking->inside_chunk * extent % 2 == 0) return;
-  LLVMTypeRef flag = LLVMInt1TypeInContext(vec->context);
-  LLVMBasicBlockRef after = ir_if_begin(vec->builder, LLVMBuildTrunc(vec->builder, block->depth, flag, ""));
   PointLoop rows = point_loop_begin_guarded(&emitter->point, ir_range_below(row_count), 1);
   LLVMValueRef row = ir_index_multiply(vec->builder, rows.index, blocking->row_stride * blocking->group);
   LLVMValueRef end =
       block_element(vec, blocking->packed_type, emitter->lhs_pack, ir_index_add(vec->builder, row, block->depth));
-  LLVMBuildStore(vec->builder, LLVMConstNull(vec_type(vec, blocking->packed_type, 1)), end);
+  vec_store(vec, blocking->packed_type, vec_constant(vec, blocking->packed_type, 0, zeros), end, NULL, zeros);
   point_loop_end(&emitter->point, &rows);
+}
+
+/* A pair of bf16 of which the depth has only the first ends with zero, and so does a step of the matrix unit: what was
+ * there before need not be numbers, which the rhs's zeros would not take away.  Chunks end within a pair at the end of
+ * their dim only (contraction_sizes.c). */
+static void end_groups(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_count) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  if (blocking->dot != VEC_DOT_BF16) return;
+  if (blocking->in_matrix_unit) {
+    if (contraction_fills_matrix_steps(emitter->kernel, blocking)) return;
+    end_rows(emitter, block, row_count, MATRIX_STEP * blocking->group);
+    return;
+  }
+  int64_t extent = emitter->kernel->dims[blocking->depth.dims[blocking->chunk_dim]].extent;
+  if (blocking->inside_chunk * extent % 2 == 0) return;
+  LLVMTypeRef flag = LLVMInt1TypeInContext(vec->context);
+  LLVMBasicBlockRef after = ir_if_begin(vec->builder, LLVMBuildTrunc(vec->builder, block->depth, flag, ""));
+  end_rows(emitter, block, row_count, 1);
   ir_if_end(vec->builder, after);
 }
 
@@ -249,7 +262,7 @@ void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, 
   } else {
     pack_rows(emitter, block, row_begin, row_count, NULL);
   }
-  end_pairs(emitter, block, row_count);
+  end_groups(emitter, block, row_count);
   contraction_loops_end(emitter, &loops);
 }
 

@@ -342,6 +342,23 @@ static void pack_excess(ContractionEmitter *emitter, const DepthBlock *block) {
   }
 }
 
+/* The last step of the matrix unit ends with rows of zeros. */
+static void end_steps(ContractionEmitter *emitter, const DepthBlock *block) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  LLVMValueRef count = contraction_group_count(vec, blocking, block->depth);
+  LLVMValueRef up = ir_index_add(vec->builder, count, block_int(vec, MATRIX_STEP - 1));
+  LLVMValueRef end = LLVMBuildAnd(vec->builder, up, block_int(vec, -(int64_t)MATRIX_STEP), "");
+  PointLoop rows = point_loop_begin_guarded(&emitter->point, (IndexRange){count, end}, 1);
+  LLVMValueRef row = ir_index_multiply(vec->builder, rows.index, blocking->packed_stride);
+  for (int j = 0; j < blocking->panel_vectors; j++) {
+    LLVMValueRef at = ir_index_add(vec->builder, row, block_int(vec, (int64_t)j * blocking->lanes));
+    vec_store(vec, blocking->type, vec_constant(vec, blocking->type, 0, blocking->lanes),
+              block_element(vec, blocking->type, emitter->rhs_pack, at), NULL, blocking->lanes);
+  }
+  point_loop_end(&emitter->point, &rows);
+}
+
 static void pack_panels(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
@@ -372,6 +389,8 @@ void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, 
   ElementLoops loops = contraction_loops_begin(emitter);
   pack_panels(emitter, block, column);
   if (emitter->blocking->lhs_shifted) pack_excess(emitter, block);
+  if (emitter->blocking->in_matrix_unit && !contraction_fills_matrix_steps(emitter->kernel, emitter->blocking))
+    end_steps(emitter, block);
   contraction_loops_end(emitter, &loops);
 }
 
@@ -381,5 +400,5 @@ LLVMValueRef contraction_rhs_address(ContractionEmitter *emitter, const DepthBlo
   pack_depth_run(emitter, block, blocking->depth.count - blocking->chunk_dim, &first, &count);
   emitter->point.dims[blocking->depth.dims[blocking->depth.count - 1]] = first;
   emitter->point.dims[blocking->columns.dims[blocking->columns.count - 1]] = column;
-  return point_load_pointer(&emitter->point, blocking->rhs);
+  return point_load_pointer(&emitter->point, blocking->rhs_source);
 }

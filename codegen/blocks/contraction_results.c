@@ -47,7 +47,9 @@ void contraction_choose_results_ahead(const Kernel *kernel, const VecTarget *tar
   if (blocking->vector_lanes * type_storage_bytes(blocking->type) < LINE_BYTES) return;
   if (blocking->block_count > MOST_BLOCKS) return;
   if (contraction_strip_gap(blocking) > 0 && contraction_lines_ahead(blocking) > 0) return;
-  if (blocking->block_depth / blocking->group < blocking->tile_rows) return;
+  int64_t rows_in_time = blocking->block_depth / blocking->group;
+  if (blocking->in_matrix_unit) rows_in_time = rows_in_time / MATRIX_STEP * MATRIX_MOST_AHEAD;
+  if (rows_in_time < blocking->tile_rows) return;
   PrimitiveType type = kernel->buffers[store->buffer].type;
   blocking->result_stride = row_bytes(kernel, blocking, store->address, type);
   if (blocking->result_stride == 0) return;

@@ -67,6 +67,7 @@ static const double run_cost = 10;               /* of each run of a row that is
 static const double square_cost = .7;            /* of an element that is packed in squares */
 static const double short_step = 6;              /* of a vector of a turned tile */
 static const double masked_step = 14;            /* and where shorter registers than a line have masks */
+static const double group_far = .4;              /* of an element that is packed in groups, from further away */
 static const double element_cost = 2;            /* of one that is packed alone */
 
 typedef struct PackingCost {
@@ -111,8 +112,10 @@ static int64_t packed_row_stride(const ContractionBlocking *blocking, int64_t de
 }
 
 /* So many indices of the chunk's dim make whole squares of a turned blocking: what is left of a block is packed element
- * by element. */
-static int64_t whole_squares(const ContractionBlocking *blocking) {
+ * by element.  And whole steps of the matrix unit: the rest of one takes as long. */
+static int64_t whole_chunks(const ContractionBlocking *blocking) {
+  int64_t step = MATRIX_STEP * blocking->group;
+  if (blocking->in_matrix_unit) return step / greatest_common_divisor(step, blocking->inside_chunk);
   if (!blocking->is_turned || !blocking->rhs_transposes) return 1;
   return blocking->lanes / greatest_common_divisor(blocking->lanes, blocking->inside_chunk);
 }
@@ -130,7 +133,7 @@ static void choose_depth(const Kernel *kernel, ContractionBlocking *blocking, in
     blocking->chunk_dim--;
   }
   int64_t extent = kernel->dims[depth->dims[blocking->chunk_dim]].extent;
-  int64_t most = max_i64(limit / blocking->inside_chunk, 1), whole = whole_squares(blocking);
+  int64_t most = max_i64(limit / blocking->inside_chunk, 1), whole = whole_chunks(blocking);
   if (whole > most) whole = 1;
   int64_t chunks = ceil_div(extent, most / whole * whole);
   blocking->chunk_size = min_i64(align_up(ceil_div(extent, chunks), whole), extent);
@@ -145,6 +148,7 @@ static void choose_depth(const Kernel *kernel, ContractionBlocking *blocking, in
   blocking->lhs_slot = blocking->tile_rows * blocking->row_stride;
   int64_t bytes = type_storage_bytes(blocking->type);
   int64_t panel_rows = ceil_div(blocking->block_depth, blocking->group) + (blocking->lhs_shifted ? 1 : 0);
+  if (blocking->in_matrix_unit) panel_rows = align_up(panel_rows, MATRIX_STEP);
   blocking->rhs_slot = align_up(panel_rows * blocking->packed_stride * bytes, ALIGNMENT);
 }
 
@@ -208,12 +212,13 @@ static void choose_ahead(const Kernel *kernel, ContractionBlocking *blocking) {
     if (streams(blocking)) choose_streams_ahead(blocking);
     return;
   }
-  if (blocking->rhs_kept || !blocking->rhs_is_plain || blocking->panel_count == 1) return;
+  if (blocking->rhs_kept || blocking->rhs_source < 0 || blocking->panel_count == 1) return;
   if (blocking->rhs_in_place && rhs_bytes(blocking) <= SECOND_CACHE_BYTES) return;
   blocking->rhs_ahead = contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth) >=
                         blocking->depth.count - blocking->chunk_dim;
   blocking->ahead_in_turn =
-      blocking->rhs_ahead && min_i64(blocking->tiles_per_block, blocking->tile_count) >= TILES_IN_TURN;
+      blocking->rhs_ahead &&
+      (blocking->in_matrix_unit || min_i64(blocking->tiles_per_block, blocking->tile_count) >= TILES_IN_TURN);
 }
 
 /* --- what sizes need --- */
@@ -265,17 +270,27 @@ static int64_t lhs_run(const Kernel *kernel, const ContractionBlocking *blocking
   return inside > 0 && run < SHORTEST_ROW ? suffix_run(kernel, depth, inside) : run;
 }
 
+/* Of an element beside the copying: groups take it from rows that lie far apart. */
+static double far_cost(const Kernel *kernel, const ContractionBlocking *blocking) {
+  if (!blocking->in_matrix_unit) return 0;
+  double elements = (double)blocking->depth.size * (double)blocking->columns.size;
+  int32_t source = blocking->rhs_source >= 0 ? blocking->rhs_source : blocking->rhs;
+  return elements * type_storage_bytes(kernel->values[source].type) > FAR_BYTES ? group_far : 0;
+}
+
 static PackingCosts packing_costs(const Kernel *kernel, const ContractionBlocking *blocking) {
   const DimList *depth = &blocking->depth, *columns = &blocking->columns;
   bool is_row = blocking->segment >= blocking->panel_width; /* of a panel: no loop */
   int64_t rhs_run = is_row ? ROW_IN_RUNS * blocking->panel_width : blocking->segment;
   double row_bytes = blocking->rhs_is_plain ? (double)blocking->rhs_stride * type_storage_bytes(blocking->type) : 0;
-  return (PackingCosts){.lhs = packing_cost(kernel, blocking, &blocking->lhs_set, depth->dims[depth->count - 1],
+  PackingCosts costs = {.lhs = packing_cost(kernel, blocking, &blocking->lhs_set, depth->dims[depth->count - 1],
                                             blocking->lhs_transposes, lhs_run(kernel, blocking)),
                         .rhs = packing_cost(kernel, blocking, &blocking->rhs_set, columns->dims[columns->count - 1],
                                             blocking->rhs_transposes, rhs_run),
                         .rhs_runs_along_depth = blocking->rhs_transposes,
                         .row_pages = row_bytes < PAGE_BYTES ? row_bytes / PAGE_BYTES : 1};
+  costs.rhs.element += far_cost(kernel, blocking);
+  return costs;
 }
 
 /* Of an element in blocks whose depth is |depth|. */
@@ -375,6 +390,8 @@ static double sums_moving_cost(const ContractionBlocking *blocking, const PlaceC
   double bytes = vectors * blocking->lanes * type_storage_bytes(blocking->type);
   double kept = again > 0 ? bytes * (double)(blocking->tiles_per_block * blocking->panels_per_chunk) : 0;
   double total = vectors * sum_cost * (2 * again + 1);
+  /* nothing asks ahead for rows of the matrix unit's registers */
+  if (blocking->in_matrix_unit && 2 * kept > SECOND_CACHE_BYTES) total += bytes / LINE_BYTES * again * result_line_far;
   if (!blocking->sums_in_result) return total + reading_cost(bytes * 2 * again, 2 * kept);
   double line = again * result_line_cost(blocking, place, kept);
   if (!blocking->stores_sums) line += result_line_cost(blocking, place, 0);
@@ -601,7 +618,8 @@ static RowsInCache sums_in_cache(const ContractionBlocking *blocking) {
 
 /* In one block of the depth panels are not worked on in chunks. */
 static void try_blocks(SizeSearch *search, ContractionBlocking *blocking) {
-  if (!blocking->rhs_in_place && blocking->block_depth > DEEPEST_PANEL * blocking->group) return;
+  bool is_shallow = blocking->rhs_in_place || blocking->in_matrix_unit;
+  if (!is_shallow && blocking->block_depth > DEEPEST_PANEL * blocking->group) return;
   PlaceCosts place = place_costs(blocking);
   for (int64_t t = 0; t < search->tiles.count; t++) {
     blocking->tiles_per_block = search->tiles.data[t];

@@ -2,6 +2,7 @@
 #ifndef XLAC_CODEGEN_BLOCKS_CONTRACTION_TESTING_H
 #define XLAC_CODEGEN_BLOCKS_CONTRACTION_TESTING_H
 
+#include <cpuid.h>
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
 #include <setjmp.h>
@@ -12,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "codegen/blocks/contraction.h"
+#include "codegen/blocks/contraction_internal.h"
 #include "codegen/llvm/llvm_target.h"
 #include "hlo/type/float_types.h"
 
@@ -47,6 +48,7 @@ typedef struct TestCase {
   bool too_small;       /* must not match */
   int checked_each;     /* only every so many-th element is checked; 0: all */
   int64_t most_scratch; /* bytes; 0: any number */
+  bool is_refused;      /* the system does not grant the matrix unit */
 } TestCase;
 
 /* --- the Kernel --- */
@@ -309,6 +311,11 @@ static inline StringView compile(const TestCase *test, const LlvmTarget *target,
   LLVMValueRef function = LLVMAddFunction(vec.module, "test", type), arguments[7];
   LLVMGetParams(function, arguments);
   LLVMPositionBuilderAtEnd(vec.builder, LLVMAppendBasicBlockInContext(context, function, ""));
+  if (test->is_refused) {
+    LLVMValueRef state = LLVMAddGlobal(vec.module, LLVMInt32TypeInContext(context), CONTRACTION_MATRIX_STATE);
+    LLVMSetInitializer(state, LLVMConstInt(LLVMInt32TypeInContext(context), 2, false));
+    LLVMSetLinkage(state, LLVMInternalLinkage);
+  }
   contraction_emit(&vec, kernel, blocking, function, arguments, arguments[4], arguments[5], arguments[6]);
   LLVMBuildRetVoid(vec.builder);
   llvm_variant_mark(&target->variants[0], vec.module, NULL);
@@ -395,6 +402,13 @@ static inline void run_case(const TestCase *test, const char *cpu) {
   run_limited(test, cpu, INT64_MAX);
 }
 
+/* AMX of bytes and of bf16: leaf 7 of cpuid; by what has AVX512-FP16 as well, which "sapphirerapids" stands for. */
+static inline bool has_matrix_unit(void) {
+  unsigned a, b, c, d;
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return false;
+  return (d >> 22 & 1) != 0 && (d >> 23 & 1) != 0 && (d >> 24 & 1) != 0 && (d >> 25 & 1) != 0;
+}
+
 static inline void run_everywhere(const TestCase *test) {
   run_limited(test, "x86-64", 4 << 10);
   run_case(test, "x86-64");
@@ -405,6 +419,11 @@ static inline void run_everywhere(const TestCase *test) {
   if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) run_case(test, "x86-64-v4");
   if (type_is_integral(test->type) && __builtin_cpu_supports("avx512vnni")) run_case(test, "cascadelake");
   if (test->operand_type == TYPE_BF16 && __builtin_cpu_supports("avx512bf16")) run_case(test, "cooperlake");
+  if (!has_matrix_unit()) return;
+  TestCase refused = *test;
+  refused.is_refused = true;
+  run_case(test, "sapphirerapids");
+  run_case(&refused, "sapphirerapids");
 }
 
 #endif

@@ -8,6 +8,7 @@
 #define AVX512_FEATURES AVX2_FEATURES ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
 #define VNNI_FEATURES AVX512_FEATURES ",+avx512vnni"
 #define BF16_FEATURES VNNI_FEATURES ",+avx512bf16"
+#define AMX_FEATURES BF16_FEATURES ",+amx-tile,+amx-int8,+amx-bf16"
 
 static const CpuLevel cpu_levels[] = {
     {"x86-64", ""},
@@ -39,9 +40,9 @@ static const CpuLevel cpu_levels[] = {
     {"icelake-server", VNNI_FEATURES},
     {"tigerlake", VNNI_FEATURES},
     {"rocketlake", VNNI_FEATURES},
-    {"sapphirerapids", BF16_FEATURES},
-    {"emeraldrapids", BF16_FEATURES},
-    {"graniterapids", BF16_FEATURES},
+    {"sapphirerapids", AMX_FEATURES},
+    {"emeraldrapids", AMX_FEATURES},
+    {"graniterapids", AMX_FEATURES},
     {"btver2", AVX_FEATURES ",+f16c"},
     {"znver1", AVX2_FEATURES},
     {"znver2", AVX2_FEATURES},
@@ -99,6 +100,9 @@ VecTarget cpu_vec_target(const char *features) {
     target.has_masks = target.has_masks_32 = target.has_avx512 = true;
     target.has_vnni = feature_is_given(features, "avx512vnni");
     target.has_bf16_pairs = feature_is_given(features, "avx512bf16");
+    bool has_matrices = feature_is_given(features, "amx-tile");
+    target.has_matrix_s8 = has_matrices && target.has_vnni && feature_is_given(features, "amx-int8");
+    target.has_matrix_bf16 = has_matrices && target.has_bf16_pairs && feature_is_given(features, "amx-bf16");
   }
   target.has_avx2_fma = target.has_fma && target.vector_bits >= 256;
   return target;

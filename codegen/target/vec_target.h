@@ -23,6 +23,9 @@ typedef struct VecTarget {
   bool selects_singly;      /* LLVM has a fast way for functions that are left plain (x86) */
   bool has_vnni;            /* products of 8- and 16-bit integers added to 32 bits (AVX-512 VNNI) */
   bool has_bf16_pairs;      /* products of two bf16 each added to f32 (AVX512-BF16) */
+  /* Products of small matrices of 8-bit integers and of bf16 (AMX), if the system grants a process the registers; then
+   * |has_vnni| and |has_bf16_pairs| as well, for where it does not. */
+  bool has_matrix_s8, has_matrix_bf16;
   /* Not the target but the module: products read so much that the last cache does not keep it from one run to the next.
    */
   bool streams_factors;
