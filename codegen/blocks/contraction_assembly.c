@@ -71,7 +71,8 @@ static bool choose_registers(const VecTarget *target, int vectors, MicroAssembly
   micro->number = micro->product + (micro->steps->add != NULL ? 1 : 0);
   if (flips) micro->flip = micro->number + 1;
   if (flips) micro->excess = micro->flip + 1;
-  micro->takes_numbers = target->has_avx512 && vectors == 1 && micro->kept_vectors == 1 && micro->steps->takes_number;
+  bool is_once = vectors == 1 && micro->kept_vectors == 1 && !flips;
+  micro->takes_numbers = target->has_avx512 && is_once && micro->steps->takes_number;
   return true;
 }
 

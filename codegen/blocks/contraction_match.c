@@ -518,13 +518,17 @@ static void choose_group(const Kernel *kernel, const VecTarget *target, Contract
   }
   if ((blocking->type != TYPE_S32 && blocking->type != TYPE_U32) || lhs == TYPE_BF16 || rhs == TYPE_BF16) return;
   if (!target->has_pairs && !target->has_vnni) return;
-  bool is_quad = target->has_vnni && lhs != TYPE_S16 && rhs != TYPE_S16 && (lhs == TYPE_S8 || rhs == TYPE_S8);
+  bool are_bytes = lhs != TYPE_S16 && rhs != TYPE_S16;
+  blocking->group = are_bytes ? 4 : 2;
+  blocking->dot = are_bytes ? VEC_DOT_U8_S8 : VEC_DOT_S16;
+  blocking->in_matrix_unit = are_bytes && contraction_suits_matrix_unit(target, blocking);
+  bool has_signs = lhs == TYPE_S8 || rhs == TYPE_S8; /* as products by vectors ask */
+  bool is_quad = blocking->in_matrix_unit || (target->has_vnni && are_bytes && has_signs);
   blocking->group = is_quad ? 4 : 2;
   blocking->packed_type = is_quad ? TYPE_S8 : TYPE_S16;
   blocking->dot = is_quad ? VEC_DOT_U8_S8 : VEC_DOT_S16;
   blocking->rhs_unsigned = is_quad && rhs == TYPE_U8;
   blocking->lhs_unsigned = is_quad && lhs == TYPE_U8;
-  blocking->in_matrix_unit = is_quad && contraction_suits_matrix_unit(target, blocking);
   blocking->lhs_shifted = is_quad && lhs == TYPE_S8 && rhs == TYPE_S8 && !blocking->in_matrix_unit;
 }
 
