@@ -201,7 +201,7 @@ static void emit_window_steps(const MicroAssembly *micro) {
 }
 
 /* The register of bytes from row to row of what is asked for in the result.  Its address has the tile's, which is kept
- * below the end of the stack meanwhile, as are how many rows there are still and a 0. */
+ * below the end of the stack meanwhile, as is how many rows there are still. */
 static const char *result_stride_register(const ContractionBlocking *blocking) {
   return contraction_strip_gap(blocking) == 0 ? "rax" : "r11";
 }
@@ -209,18 +209,18 @@ static const char *result_stride_register(const ContractionBlocking *blocking) {
 static void begin_results(const MicroAssembly *micro) {
   if (micro->blocking->result_lines == 0) return;
   sb_printf(micro->out,
-            "movq %%rdx, -8(%%rsp)\nmovq $$%d, -16(%%rsp)\nmovq $$0, -24(%%rsp)\n"
+            "movq %%rdx, -8(%%rsp)\nmovq $$%d, -16(%%rsp)\n"
             "movq 32(%%rsp), %%rdx\nmovq 40(%%rsp), %%%s\n",
             micro->blocking->tile_rows, result_stride_register(micro->blocking));
 }
 
-/* The lines of a row; those of the last one again after all rows. */
+/* The lines of a row; nothing after all rows. */
 static void ask_for_results(const MicroAssembly *micro) {
   const ContractionBlocking *blocking = micro->blocking;
   if (blocking->result_lines == 0) return;
+  add_line(micro, "decq -16(%rsp)\njs 8f");
   for (int i = 0; i < blocking->result_lines; i++) sb_printf(micro->out, "prefetcht1 %d(%%rdx)\n", i * LINE_BYTES);
-  const char *stride = result_stride_register(blocking);
-  sb_printf(micro->out, "decq -16(%%rsp)\ncmovleq -24(%%rsp), %%%s\naddq %%%s, %%rdx\n", stride, stride);
+  sb_printf(micro->out, "addq %%%s, %%rdx\n8:\n", result_stride_register(blocking));
 }
 
 static void end_results(const MicroAssembly *micro) {

@@ -17,6 +17,9 @@
 #define ROWS_OF_ELEMENTS 4
 /* So many rows are multiplied faster as f32 than the columns are packed for them. */
 #define FEW_PAIRED_ROWS 14
+/* The same of the matrix unit; and of those whose weights are contiguous along the depth. */
+#define FEW_MATRIX_ROWS 9
+#define FEW_MATRIX_ROWS_ALONG 5
 /* Rows or columns of a chunk at least: packing the other factor for it then costs some percent. */
 #define CHUNK_LENGTH 48
 /* Times the time of a tile whose rows have to be packed because they meet in the cache. */
@@ -495,13 +498,19 @@ static PrimitiveType narrow_source(const Kernel *kernel, int32_t factor) {
   return TYPE_INVALID;
 }
 
-/* Two bf16 to a lane where there are instructions for them.  Few rows are read where they are. */
-static void choose_bf16_pairs(const VecTarget *target, ContractionBlocking *blocking) {
-  if (!target->has_bf16_pairs || blocking->rows.size <= FEW_PAIRED_ROWS) return;
-  blocking->group = 2;
-  blocking->packed_type = TYPE_U16; /* their bits */
-  blocking->dot = VEC_DOT_BF16;
-  blocking->in_matrix_unit = contraction_suits_matrix_unit(target, blocking);
+/* Two bf16 to a lane where there are instructions for them.  Few rows are read where they are, as fast as memory gives
+ * them: but weights along the depth, whose sums in lanes cost more. */
+static void choose_bf16_pairs(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking) {
+  ContractionBlocking paired = *blocking;
+  int depth = blocking->depth.dims[blocking->depth.count - 1];
+  bool is_along = contraction_contiguous(kernel, &blocking->rhs_set, depth);
+  paired.group = 2;
+  paired.packed_type = TYPE_U16; /* their bits */
+  paired.dot = VEC_DOT_BF16;
+  paired.in_matrix_unit = blocking->rows.size > (is_along ? FEW_MATRIX_ROWS_ALONG : FEW_MATRIX_ROWS) &&
+                          contraction_suits_matrix_unit(target, &paired);
+  bool are_paired = target->has_bf16_pairs && blocking->rows.size > FEW_PAIRED_ROWS;
+  if (paired.in_matrix_unit || are_paired) *blocking = paired;
 }
 
 /* Integers of 8 and 16 bits: two of 16 bits to a lane on any processor, four of 8 bits where there are instructions for
@@ -513,7 +522,7 @@ static void choose_group(const Kernel *kernel, const VecTarget *target, Contract
   if (lhs == TYPE_INVALID || rhs == TYPE_INVALID || blocking->segment < blocking->column_run) return;
   if (contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth) < blocking->depth.count) return;
   if (blocking->type == TYPE_F32) {
-    if (lhs == TYPE_BF16 && rhs == TYPE_BF16) choose_bf16_pairs(target, blocking);
+    if (lhs == TYPE_BF16 && rhs == TYPE_BF16) choose_bf16_pairs(kernel, target, blocking);
     return;
   }
   if ((blocking->type != TYPE_S32 && blocking->type != TYPE_U32) || lhs == TYPE_BF16 || rhs == TYPE_BF16) return;
@@ -678,6 +687,14 @@ static void try_turned(const Kernel *kernel, const VecTarget *target, Contractio
   *chosen = turned;
 }
 
+/* Whether a blocking whose run of columns is known does, where there is scratch for it. */
+static bool goes_by_matrix_unit(const Kernel *kernel, const VecTarget *target, const ContractionBlocking *blocking) {
+  if (!target->has_matrix_bf16 || !pays(kernel, blocking)) return false;
+  ContractionBlocking grouped = *blocking;
+  choose_group(kernel, target, &grouped);
+  return grouped.in_matrix_unit;
+}
+
 /* Where there is too little scratch for the matrix unit, without it. */
 static bool choose_grouped_blocks(const Kernel *kernel, const VecTarget *target, ContractionScratch limit,
                                   ContractionBlocking *blocking) {
@@ -695,9 +712,15 @@ static bool choose_grouped_blocks(const Kernel *kernel, const VecTarget *target,
 static bool complete_blocking(const Kernel *kernel, const VecTarget *target, ContractionScratch limit,
                               ContractionBlocking *blocking) {
   if (!match_fold(kernel, blocking) || !match_epilogue(kernel, blocking) || !find_roles(kernel, blocking)) return false;
-  if (contraction_choose_skinny(kernel, target, blocking)) return true;
   ContractionBlocking roles = *blocking;
   choose_run(kernel, target, blocking);
+  if (!goes_by_matrix_unit(kernel, target, blocking)) {
+    ContractionBlocking skinny = roles;
+    if (contraction_choose_skinny(kernel, target, &skinny)) {
+      *blocking = skinny;
+      return true;
+    }
+  }
   if (!pays(kernel, blocking)) return false;
   if (!choose_grouped_blocks(kernel, target, limit, blocking)) return false;
   if (blocking->group == 1) try_turned(kernel, target, limit, &roles, blocking);
