@@ -6,6 +6,7 @@
 #include "passes/control/control_walk.h"
 #include "passes/control/loop_state.h"
 #include "passes/control/nested_state.h"
+#include "passes/control/stacked_state.h"
 
 static bool may_rewrite(const ControlWalk *walk) {
   return hlo_pass_may_rewrite(walk->context);
@@ -306,6 +307,7 @@ static bool simplify_state(ControlWalk *walk, LoopState *state) {
   changed |= merge_twins(walk, state);
   changed |= merge_counters(walk, state);
   changed |= decide_comparisons(walk, state);
+  changed |= stacked_state_rewrite(walk, state);
   return drop_dead_state(walk, state) || changed;
 }
 
