@@ -550,6 +550,69 @@ static HloInstruction *scatter_of_one(HloInstruction *scatter) {
   return update_with(result, x, algebraic_binary(operands[1], HLO_ADD, read_where(result, x), operands[1]));
 }
 
+/* Dimensions of |list| are those of |rank| but |left_out|, in order. */
+static bool are_all_but(Int64List list, int rank, int64_t left_out) {
+  if (list.count != rank - 1) return false;
+  for (int64_t i = 0; i < list.count; i++) {
+    if (list.data[i] != (i < left_out ? i : i + 1)) return false;
+  }
+  return true;
+}
+
+static bool is_ascending(Int64List list) {
+  for (int64_t i = 1; i < list.count; i++) {
+    if (list.data[i] <= list.data[i - 1]) return false;
+  }
+  return true;
+}
+
+/* Of integers that tell |extent| places from each other. */
+static bool tells_places(PrimitiveType type, int64_t extent) {
+  return type_is_integral(type) && type_storage_bytes(type) >= 4 && extent <= INT32_MAX;
+}
+
+/* |index| = iota along |along|. */
+static HloInstruction *is_place(HloInstruction *index, int64_t along) {
+  HloInstruction *operands[2] = {hlo_computation_add(index->parent, HLO_IOTA, index->shape, NULL, 0, (StringView){0}),
+                                 index};
+  hlo_instruction_set_int(operands[0], HLO_ATTR_IOTA_DIMENSION, along);
+  const Shape *shape = shape_with_type(index->parent->module->shapes, index->shape, TYPE_PRED);
+  HloInstruction *result = hlo_computation_add(index->parent, HLO_COMPARE, shape, operands, 2, (StringView){0});
+  hlo_instruction_set_int(result, HLO_ATTR_DIRECTION, COMPARISON_DIRECTION_EQ);
+  return result;
+}
+
+/* scatter(broadcast(a), i, u) of one element in each line along a dimension → select(i = iota, u, a), with a + u where
+ * it adds: what reads a one-hot array makes it of places.  What would be outside is at no place. */
+static HloInstruction *scatter_of_places(HloInstruction *scatter) {
+  ScatterKind kind = kind_of_scatter(scatter);
+  if (kind == SCATTER_OTHER || !is_static(scatter) || scatter->shape->rank == 0) return NULL;
+  HloInstruction *a = scatter->operands[0], *indices = scatter->operands[1], *update = scatter->operands[2];
+  Int64List map = hlo_instruction_ints(scatter, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS),
+            inserted = hlo_instruction_ints(scatter, HLO_ATTR_INSERTED_WINDOW_DIMS);
+  if (algebraic_splat_source(a) == NULL || map.count != 1 || inserted.count != 1 || inserted.data[0] != map.data[0])
+    return NULL;
+  int rank = scatter->shape->rank;
+  int64_t along = map.data[0], dims[RANK_LIMIT], sizes[RANK_LIMIT];
+  if (!are_all_but(hlo_instruction_ints(scatter, HLO_ATTR_INPUT_BATCHING_DIMS), rank, along)) return NULL;
+  if (!is_ascending(hlo_instruction_ints(scatter, HLO_ATTR_SCATTER_INDICES_BATCHING_DIMS))) return NULL;
+  if (!is_static(indices) || !is_static(update)) return NULL;
+  if (!tells_places(indices->shape->type, scatter->shape->dims[along])) return NULL;
+  for (int d = 0; d < rank - 1; d++) {
+    dims[d] = d < along ? d : d + 1;
+    sizes[d] = scatter->shape->dims[dims[d]];
+  }
+  ShapeTable *shapes = scatter->parent->module->shapes;
+  const Shape *lines = shape_array(shapes, scatter->shape->type, sizes, rank - 1);
+  const Shape *places = shape_with_type(shapes, scatter->shape, indices->shape->type);
+  int64_t count = shape_element_count(lines);
+  if (shape_element_count(indices->shape) != count || shape_element_count(update->shape) != count) return NULL;
+  HloInstruction *index = algebraic_reshape(indices, shape_with_type(shapes, lines, indices->shape->type));
+  HloInstruction *value = algebraic_broadcast(algebraic_reshape(update, lines), scatter->shape, dims);
+  if (kind == SCATTER_ADD) value = algebraic_binary(scatter, HLO_ADD, a, value);
+  return algebraic_select(scatter, is_place(algebraic_broadcast(index, places, dims), along), value, a);
+}
+
 /* x + scatter(broadcast(0), i, u) that adds → scatter(x, i, u), for integers: of floats the sums would be others */
 static HloInstruction *add_scatter_of(HloInstruction *instruction, bool fast) {
   if (!type_is_integral(instruction->shape->type) && !(fast && algebraic_is_ieee(instruction))) return NULL;
@@ -589,6 +652,7 @@ AlgebraicRules algebraic_update_rules(void) {
       {HLO_GATHER, "gather-of-all", gather_of_all},
       {HLO_GATHER, "gather-of-one", gather_of_one},
       {HLO_SCATTER, "scatter-of-one", scatter_of_one},
+      {HLO_SCATTER, "scatter-of-places", scatter_of_places},
   };
   return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};
 }
