@@ -71,26 +71,30 @@ static LLVMValueRef chunk_counters(const DigitShare *digits, LLVMValueRef chunk)
   return LLVMBuildSelect(b, is_first, first_counters(digits, digits->pass), further, "");
 }
 
+/* What one thread writes while another reads it is atomic, with no order: as fast as any other. */
+static LLVMValueRef as_atomic(LLVMValueRef access) {
+  LLVMSetOrdering(access, LLVMAtomicOrderingUnordered);
+  return access;
+}
+
 /* i1: |pass|, whose counters are added up, moves records.  The first chunk may be counting meanwhile: no counter comes
  * to the mark. */
 static LLVMValueRef pass_moves(const DigitShare *digits, LLVMValueRef pass) {
   LLVMBuilderRef b = digits->emitter->vec->builder;
   LLVMTypeRef type = LLVMInt32TypeInContext(digits->emitter->vec->context);
-  LLVMValueRef first = LLVMBuildLoad2(b, type, first_counters(digits, pass), "");
+  LLVMValueRef first = as_atomic(LLVMBuildLoad2(b, type, first_counters(digits, pass), ""));
   return LLVMBuildICmp(b, LLVMIntNE, first, LLVMConstAllOnes(type), "");
 }
 
-/* How many passes before |digits->pass| moved records, i64. */
+/* How many passes before |digits->pass| moved records, i64.  Only their marks are read: the counters of later passes
+ * may be written meanwhile. */
 static LLVMValueRef moves_before(const DigitShare *digits) {
-  const SortEmitter *emitter = digits->emitter;
-  LLVMBuilderRef b = emitter->vec->builder;
-  LLVMValueRef moves = sort_int(emitter, 0);
-  for (int pass = 0; pass < sort_pass_count(emitter); pass++) {
-    LLVMValueRef number = sort_int(emitter, pass);
-    LLVMValueRef is_before = LLVMBuildICmp(b, LLVMIntSLT, number, digits->pass, "");
-    LLVMValueRef counts = LLVMBuildAnd(b, is_before, pass_moves(digits, number), "");
-    moves = LLVMBuildNSWAdd(b, moves, LLVMBuildZExt(b, counts, LLVMTypeOf(moves), ""), "");
-  }
+  LLVMBuilderRef b = digits->emitter->vec->builder;
+  LLVMValueRef moves = sort_int(digits->emitter, 0), *carried[] = {&moves};
+  IrLoop passes = ir_loop_count_guarded(b, ir_range_below(digits->pass), 1, carried, 1);
+  LLVMValueRef counts = pass_moves(digits, passes.index);
+  moves = LLVMBuildNSWAdd(b, moves, LLVMBuildZExt(b, counts, LLVMTypeOf(moves), ""), "");
+  ir_loop_end(&passes);
   return moves;
 }
 
@@ -227,6 +231,15 @@ static void add_up(const DigitShare *digits) {
   ir_if_end(b, after);
 }
 
+/* i32: where record |index| goes; the next one with its digit goes |step| further. */
+static LLVMValueRef take_place(const DigitShare *digits, LLVMValueRef index, LLVMValueRef step) {
+  LLVMBuilderRef b = digits->emitter->vec->builder;
+  LLVMValueRef counter = digit_counter(digits, index);
+  LLVMValueRef place = LLVMBuildLoad2(b, LLVMTypeOf(step), counter, "");
+  as_atomic(LLVMBuildStore(b, LLVMBuildAdd(b, place, step, ""), counter));
+  return place;
+}
+
 static void move_chunk(const DigitShare *digits) {
   const SortEmitter *emitter = digits->emitter;
   LLVMBuilderRef b = emitter->vec->builder;
@@ -238,7 +251,7 @@ static void move_chunk(const DigitShare *digits) {
   LLVMValueRef index = LLVMBuildSelect(b, is_down, last, digits->range.begin, ""), *carried[] = {&index};
   IrLoop loop = ir_loop_count(b, digits->range, 1, carried, 1);
   LLVMValueRef record = sort_load(emitter, digits->here.from, index);
-  LLVMValueRef place = sort_count_by(emitter, digit_counter(digits, index), count);
+  LLVMValueRef place = take_place(digits, index, count);
   sort_store(emitter, record, digits->here.to, LLVMBuildZExt(b, place, LLVMTypeOf(index), ""));
   index = LLVMBuildNSWAdd(b, index, step, "");
   ir_loop_end(&loop);
