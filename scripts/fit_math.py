@@ -13,7 +13,7 @@ import pathlib
 import struct
 import sys
 
-from mpmath import mp, mpf, atan, cos, erf, erfc, exp, log, matrix, pi, qr_solve, sin, sqrt, tanh
+from mpmath import mp, mpf, asin, atan, cos, erf, erfc, exp, log, matrix, pi, qr_solve, sin, sqrt, tanh
 
 mp.dps = 60
 POINTS = 3  # per coefficient
@@ -90,10 +90,14 @@ LOG_REST = lambda r: series(lambda k: mpf(-1) ** (k + 1) / (k + 2), r)
 FITS = [
     ("exp_single", "(exp r - 1 - r) / r², |r| <= ln 2 / 2", factorial_tail(2), -0.3470, 0.3470, 5, lambda r: r * r),
     ("exp_sixteenth", "the same, |r| <= ln 2 / 32", factorial_tail(2), -0.02168, 0.02168, 2, lambda r: r * r),
+    ("exp_sixteenth_double", "the same", factorial_tail(2), -0.02168, 0.02168, 5, lambda r: r * r),
     ("exp_middle", "(exp r - 1 - r) / r², |r| <= ln 2 / 2", factorial_tail(2), -0.3467, 0.3467, 6, lambda r: r * r),
     ("exp_double", "the same", factorial_tail(2), -0.3467, 0.3467, 10, lambda r: r * r),
     ("log_single", "(log(1 + f) - f + f²/2) / f³, 3/4 <= 1 + f <= 3/2", LOG_TAIL, -0.25, 0.5, 9, lambda f: f * f),
     ("log_piece", "(log(1 + r) - r) / r², -0.0174 <= r <= 1/32", LOG_REST, -0.0174, 0.03126, 3, lambda r: max(abs(r), mpf(2) ** -12)),
+    ("log_piece_middle", "the same, -0.0372 <= r <= 1/16", LOG_REST, -0.0372, 0.0626, 6, lambda r: max(abs(r), mpf(2) ** -12)),
+    ("log_piece_double", "the same", LOG_REST, -0.0372, 0.0626, 10, lambda r: max(abs(r), mpf(2) ** -12)),
+    ("log_piece_pair", "(log(1 + r) - r + r²/2 - r³/3) / r⁴, -0.0372 <= r <= 1/16", lambda r: series(lambda k: mpf(-1) ** (k + 1) / (k + 4), r), -0.0372, 0.0626, 9, lambda r: abs(r) ** 3 + mpf(2) ** -30),
     ("log_middle", "(log((1 + s) / (1 - s)) - 2s) / s³ in s²", lambda z: series(lambda k: mpf(2) / (2 * k + 3), z), 0, Z_LOG, 5, lambda z: z / 2),
     ("log_double", "the same", lambda z: series(lambda k: mpf(2) / (2 * k + 3), z), 0, Z_LOG, 7, lambda z: z / 2),
     ("log_pair", "the same without its first term 2/3, over s²", lambda z: series(lambda k: mpf(2) / (2 * k + 5), z), 0, Z_LOG, 8, lambda z: z * z / 2),
@@ -105,6 +109,8 @@ FITS = [
     ("cos_double", "the same", factorial_tail(4, -1), 0, QUARTER * 1.00001, 6, lambda z: z * z),
     ("atan_middle", "(atan t - t) / t³ in t², |t| <= tan(π/8)", lambda z: series(lambda k: mpf(-1) ** (k + 1) / (2 * k + 3), z), 0, Z_ATAN, 6, lambda z: z),
     ("atan_double", "the same", lambda z: series(lambda k: mpf(-1) ** (k + 1) / (2 * k + 3), z), 0, Z_ATAN, 11, lambda z: z),
+    ("asin_middle", "(asin s - s) / s³ in s², |s| <= 1/2", odd_rest(asin), 1e-12, 0.25, 7, lambda z: z),
+    ("asin_double", "the same", odd_rest(asin), 1e-12, 0.25, 13, lambda z: z),
     ("tanh_single", "(tanh t - t) / t³ in t², |t| <= half a step", odd_rest(tanh), 0, (TANH_STEP / 2 + 1e-4) ** 2, 3, lambda z: z),
     ("tanh_double", "(tanh x - x) / x³ in x², |x| <= 0.55", odd_rest(tanh), 0, 0.3026, 11, lambda z: z),
     ("erf_single", "log(erfc -x) / x - 1, -3.95 <= x < 0", lambda x: log(erfc(-x)) / x - 1, -3.95, -1e-6, 9, lambda x: x * erfc(-x) / erf(x)),
@@ -124,9 +130,23 @@ PIECES = [
 ]
 
 
+# 32 c for pieces of x between 3/4 and 3/2 whose first four digits after the leading one are k: so few digits, and so near to 1/x, that c·x - 1 is a
+# float of 53 digits.
+LOG_FACTORS = [32, 29, 28, 26, 25, 24, 23, 22, 42, 40, 39, 37, 36, 35, 34, 32]
+
+
+def log_high_double(k):
+    """-log c, as far as its sum with a multiple of the upper part of ln 2 is a float."""
+    return mp.nint(-log(mpf(LOG_FACTORS[k]) / 32) * mpf(2) ** 42) / mpf(2) ** 42
+
+
 # name, comment, values by index
 TABLES = [
     ("power", "2^(k/16)", lambda k: mpf(2) ** (mpf(k) / 16)),
+    ("power_low", "what these lack as f64", lambda k: mpf(2) ** (mpf(k) / 16) - mpf(float(mpf(2) ** (mpf(k) / 16)))),
+    ("log_factor_double", "c, about 1/x where x between 3/4 and 3/2 has the first four digits k: c·x - 1 is exact", lambda k: mpf(LOG_FACTORS[k]) / 32),
+    ("log_high_double", "multiples of 2^-42 next to -log c", log_high_double),
+    ("log_low_double", "what these lack", lambda k: -log(mpf(LOG_FACTORS[k]) / 32) - log_high_double(k)),
     ("tanh", "tanh of multiples of 2413/4096, the last as far as that of larger ones: 1", lambda k: tanh(k * mpf(TANH_STEP)) if k < 15 else 1),
 ]
 

@@ -8,6 +8,10 @@ const MathFit fit_exp_single = {
 /* the same, |r| <= ln 2 / 32: error 2^-29.2 */
 const MathFit fit_exp_sixteenth = {2, {0x1.55572155d174fp-3, 0x1.0002239f9033bp-1}};
 
+/* the same: error 2^-56.2 */
+const MathFit fit_exp_sixteenth_double = {
+    5, {0x1.6c1843a9694b9p-10, 0x1.11123d79b0b21p-7, 0x1.555555547c73ap-5, 0x1.555555548ae90p-3, 0x1.0000000000004p-1}};
+
 /* (exp r - 1 - r) / r², |r| <= ln 2 / 2: error 2^-34.2 */
 const MathFit fit_exp_middle = {6,
                                 {0x1.a1895e444e64bp-13, 0x1.6d994d085c777p-10, 0x1.11109f75b465dp-7,
@@ -27,6 +31,23 @@ const MathFit fit_log_single = {
 
 /* (log(1 + r) - r) / r², -0.0174 <= r <= 1/32: error 2^-26.4 */
 const MathFit fit_log_piece = {3, {-0x1.f43b7e7eb06fbp-3, 0x1.5561bedf4dad4p-2, -0x1.00002f0a07626p-1}};
+
+/* the same, -0.0372 <= r <= 1/16: error 2^-39.0 */
+const MathFit fit_log_piece_middle = {6,
+                                      {0x1.0fe247f06b458p-3, -0x1.5593279e9a755p-3, 0x1.99a520a89d28bp-3,
+                                       -0x1.0000059122feep-2, 0x1.5555549724dfap-2, -0x1.ffffffff3dc18p-2}};
+
+/* the same: error 2^-59.1 */
+const MathFit fit_log_piece_double = {
+    10,
+    {0x1.49843d2966717p-4, -0x1.9914cb93e51a0p-4, 0x1.c73f8944bce14p-4, -0x1.00008a705a2f3p-3, 0x1.2492444ac4123p-3,
+     -0x1.55555525d7211p-3, 0x1.9999999a21ce3p-3, -0x1.0000000002c2cp-2, 0x1.555555555552dp-2, -0x1.fffffffffffffp-2}};
+
+/* (log(1 + r) - r + r²/2 - r³/3) / r⁴, -0.0372 <= r <= 1/16: error 2^-65.7 */
+const MathFit fit_log_piece_pair = {
+    9,
+    {-0x1.2d0a2426441f8p-4, 0x1.73ca1152a8da2p-4, -0x1.99b95b9f2f7b0p-4, 0x1.c71d79c4bdb06p-4, -0x1.fffff7bbc4042p-4,
+     0x1.249248fb4b7e6p-3, -0x1.55555555c12dep-3, 0x1.999999999d5a0p-3, -0x1.fffffffffffbep-3}};
 
 /* (log((1 + s) / (1 - s)) - 2s) / s³ in s²: error 2^-44.9 */
 const MathFit fit_log_middle = {
@@ -78,6 +99,19 @@ const MathFit fit_atan_double = {
     {-0x1.2512c971d76fbp-6, 0x1.37ab4c8d02863p-5, -0x1.9cc10055bd4ddp-5, 0x1.df0b1494c788fp-5, -0x1.10eb68604c482p-4,
      0x1.3b111176fe1cap-4, -0x1.745cf8634d79ap-4, 0x1.c71c70e158ad8p-4, -0x1.249249229f864p-3, 0x1.99999999955c9p-3,
      -0x1.555555555553bp-2}};
+
+/* (asin s - s) / s³ in s², |s| <= 1/2: error 2^-35.7 */
+const MathFit fit_asin_middle = {
+    7,
+    {0x1.1b8e491ca7597p-5, 0x1.edda1081e6c00p-8, 0x1.92fe6dc4a6cbdp-6, 0x1.ed61c01a2f861p-6, 0x1.6dda9b14a8c05p-5,
+     0x1.3332aa553d3b0p-4, 0x1.555556067e4c0p-3}};
+
+/* the same: error 2^-58.4 */
+const MathFit fit_asin_double = {
+    13,
+    {0x1.0acf32b2ea60fp-5, -0x1.5681ab8819207p-6, 0x1.6292a56b7de4fp-6, 0x1.e953605496900p-9, 0x1.6104a010d15fbp-7,
+     0x1.758f3d10754acp-7, 0x1.ca1e69ee867a4p-7, 0x1.1c49fbd219d6bp-6, 0x1.6e8bde4b1cf14p-6, 0x1.f1c71a9983105p-6,
+     0x1.6db6db72092e3p-5, 0x1.333333332e190p-4, 0x1.5555555555577p-3}};
 
 /* (tanh t - t) / t³ in t², |t| <= half a step: error 2^-26.5 */
 const MathFit fit_tanh_single = {3, {-0x1.9d8087dfb7b72p-5, 0x1.10b5d16943ce9p-3, -0x1.5554adab66ba1p-2}};
@@ -137,6 +171,34 @@ const MathTable table_power = {{0x1.0000000000000p+0, 0x1.0b5586cf9890fp+0, 0x1.
                                 0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0, 0x1.8ace5422aa0dbp+0, 0x1.9c49182a3f090p+0,
                                 0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0, 0x1.d5818dcfba487p+0,
                                 0x1.ea4afa2a490dap+0}};
+
+/* what these lack as f64 */
+const MathTable table_power_low = {{0x0.0p+0, 0x1.8a62e4adc610bp-54, -0x1.19041b9d78a76p-55, 0x1.9b07eb6c70573p-54,
+                                    0x1.6f46ad23182e4p-55, 0x1.ada0911f09ebcp-55, 0x1.d4397afec42e2p-56,
+                                    0x1.6324c054647adp-54, -0x1.bdd3413b26456p-54, -0x1.41577ee04992fp-55,
+                                    0x1.6e9f156864b27p-54, 0x1.c7c46b071f2bep-56, 0x1.7a1cd345dcc81p-54,
+                                    0x1.11065895048ddp-55, 0x1.2ed02d75b3707p-55, -0x1.e9c23179c2893p-54}};
+
+/* c, about 1/x where x between 3/4 and 3/2 has the first four digits k: c·x - 1 is exact */
+const MathTable table_log_factor_double = {
+    {0x1.0000000000000p+0, 0x1.d000000000000p-1, 0x1.c000000000000p-1, 0x1.a000000000000p-1, 0x1.9000000000000p-1,
+     0x1.8000000000000p-1, 0x1.7000000000000p-1, 0x1.6000000000000p-1, 0x1.5000000000000p+0, 0x1.4000000000000p+0,
+     0x1.3800000000000p+0, 0x1.2800000000000p+0, 0x1.2000000000000p+0, 0x1.1800000000000p+0, 0x1.1000000000000p+0,
+     0x1.0000000000000p+0}};
+
+/* multiples of 2^-42 next to -log c */
+const MathTable table_log_high_double = {{0x0.0p+0, 0x1.9335e5d594000p-4, 0x1.1178e8227e000p-3, 0x1.a93ed3c8ae000p-3,
+                                          0x1.f991c6cb3c000p-3, 0x1.269621134e000p-2, 0x1.522ae0738a000p-2,
+                                          0x1.7fafa3bd81000p-2, -0x1.1675cababa000p-2, -0x1.c8ff7c79aa000p-3,
+                                          -0x1.9525a9cf46000p-3, -0x1.29552f8200000p-3, -0x1.e27076e2b0000p-4,
+                                          -0x1.6f0d28ae58000p-4, -0x1.f0a30c0118000p-5, 0x0.0p+0}};
+
+/* what these lack */
+const MathTable table_log_low_double = {{0x0.0p+0, 0x1.3115c3abd47dap-45, 0x1.1ef78ce2d07f2p-45, -0x1.8724350562169p-45,
+                                         -0x1.90d04cd7cc834p-44, -0x1.1b61f10522625p-44, 0x1.ebe708164c759p-45,
+                                         0x1.46fb79bf6d4cbp-44, -0x1.8380e731f55c4p-44, 0x1.7794f689f8434p-45,
+                                         0x1.297137d9f158fp-44, 0x1.5b967f4471dfcp-44, 0x1.a342c2af0003cp-45,
+                                         0x1.4b4641b664613p-44, 0x1.d599e83368e91p-45, 0x0.0p+0}};
 
 /* tanh of multiples of 2413/4096, the last as far as that of larger ones: 1 */
 const MathTable table_tanh = {{0x0.0p+0, 0x1.0efaa9f9d039fp-1, 0x1.a75e2bee4afcep-1, 0x1.e2fa60fd7e03fp-1,

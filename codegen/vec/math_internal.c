@@ -148,12 +148,25 @@ static LLVMValueRef estrin(const Math *m, LLVMValueRef x, const MathFit *fit) {
   return parts[0];
 }
 
-enum { SHORT_TERMS = 6 };
+/* Terms of even and of odd powers by themselves, both in x²: half as long a chain for one more product. */
+static LLVMValueRef even_and_odd(const Math *m, LLVMValueRef x, const MathFit *fit) {
+  LLVMValueRef square = m_mul(m, x, x), sums[2];
+  for (int parity = 0; parity < 2; parity++) {
+    int first = (fit->count - 1 - parity) % 2; /* from the highest power of that parity down */
+    sums[parity] = m_const(m, fit->terms[first]);
+    for (int i = first + 2; i < fit->count; i += 2)
+      sums[parity] = m_fma(m, sums[parity], square, m_const(m, fit->terms[i]));
+  }
+  return m_fma(m, sums[1], x, sums[0]);
+}
 
-/* Long ones of f32 results need not be rounded as seldom: they are small parts of what they are added to. */
+enum { SHORT_TERMS = 6, SHORT_DOUBLE_TERMS = 4 };
+
+/* Long ones need not be rounded as seldom: they are small parts of what they are added to. */
 LLVMValueRef m_polynomial(const Math *m, LLVMValueRef x, const MathFit *fit) {
-  bool is_short = m->precision == MATH_DOUBLE || fit->count <= SHORT_TERMS;
-  return is_short ? horner(m, x, fit) : estrin(m, x, fit);
+  bool is_double = m->precision == MATH_DOUBLE;
+  if (fit->count <= (is_double ? SHORT_DOUBLE_TERMS : SHORT_TERMS)) return horner(m, x, fit);
+  return is_double ? even_and_odd(m, x, fit) : estrin(m, x, fit);
 }
 
 LLVMValueRef m_widen(const Math *m, LLVMValueRef a) {
@@ -270,32 +283,41 @@ LLVMValueRef m_scale_by_power(const Math *m, LLVMValueRef value, const MathWhole
 /* --- tables --- */
 
 bool m_has_tables(const Math *m) {
-  return !m->is_double && m->vec->target->has_avx512;
+  return m->vec->target->has_avx512;
 }
 
-/* A register with the first sixteen of |values|. */
+/* Lanes of a register. */
+static int table_lanes(const Math *m) {
+  return m->is_double ? MATH_TABLE_SIZE / 2 : MATH_TABLE_SIZE;
+}
+
+/* A register with the first of |values|. */
 static LLVMValueRef table_register(const Math *m, const double *values) {
   LLVMValueRef lanes[MATH_TABLE_SIZE];
-  for (int i = 0; i < MATH_TABLE_SIZE; i++) lanes[i] = vec_constant_double(m->vec, TYPE_F32, values[i], 1);
-  return LLVMConstVector(lanes, MATH_TABLE_SIZE);
+  int count = table_lanes(m);
+  for (int i = 0; i < count; i++) lanes[i] = vec_constant_double(m->vec, m->type, values[i], 1);
+  return LLVMConstVector(lanes, (unsigned)count);
 }
 
-/* A register holds sixteen values, two hold 32: lanes are permuted in one instruction. */
-static LLVMValueRef look_up(const Math *m, LLVMValueRef index, const double *values, bool is_long) {
+/* A register holds sixteen values of f32 or eight of f64, two hold twice as many: lanes are permuted in one
+ * instruction. */
+static LLVMValueRef look_up(const Math *m, LLVMValueRef index, const double *values, bool has_two) {
   const VecBuilder *vec = m->vec;
-  if (m->lanes > MATH_TABLE_SIZE) {
+  int full = table_lanes(m);
+  if (m->lanes > full) {
     Math half = *m;
     half.lanes = m->lanes / 2;
-    LLVMValueRef low = look_up(&half, vec_slice(vec, index, 0, half.lanes), values, is_long);
-    LLVMValueRef high = look_up(&half, vec_slice(vec, index, half.lanes, half.lanes), values, is_long);
+    LLVMValueRef low = look_up(&half, vec_slice(vec, index, 0, half.lanes), values, has_two);
+    LLVMValueRef high = look_up(&half, vec_slice(vec, index, half.lanes, half.lanes), values, has_two);
     return vec_join(vec, low, high, half.lanes);
   }
-  bool is_whole = m->lanes == MATH_TABLE_SIZE;
-  LLVMValueRef wide = is_whole ? index : vec_pad(vec, index, m->lanes, MATH_TABLE_SIZE), found;
+  bool is_whole = m->lanes == full;
+  LLVMValueRef wide = is_whole ? index : vec_pad(vec, index, m->lanes, full), found;
   LLVMValueRef first = table_register(m, values);
-  if (is_long) {
-    LLVMValueRef arguments[] = {first, wide, table_register(m, values + MATH_TABLE_SIZE)};
-    found = vec_intrinsic(vec, "llvm.x86.avx512.vpermi2var.ps.512", NULL, 0, arguments, 3);
+  if (has_two) {
+    const char *name = m->is_double ? "llvm.x86.avx512.vpermi2var.pd.512" : "llvm.x86.avx512.vpermi2var.ps.512";
+    LLVMValueRef arguments[] = {first, wide, table_register(m, values + full)};
+    found = vec_intrinsic(vec, name, NULL, 0, arguments, 3);
   } else {
     LLVMValueRef arguments[] = {first, wide};
     found = vec_intrinsic(vec, "llvm.x86.avx512.permvar.sf.512", NULL, 0, arguments, 2);
@@ -304,10 +326,11 @@ static LLVMValueRef look_up(const Math *m, LLVMValueRef index, const double *val
 }
 
 LLVMValueRef m_lookup(const Math *m, LLVMValueRef index, const MathTable *table) {
-  return look_up(m, index, table->values, false);
+  return look_up(m, index, table->values, m->is_double);
 }
 
 LLVMValueRef m_lookup_long(const Math *m, LLVMValueRef index, const MathLongTable *table) {
+  XLAC_CHECK(!m->is_double);
   return look_up(m, index, table->values, true);
 }
 

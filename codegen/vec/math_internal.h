@@ -69,13 +69,14 @@ LLVMValueRef m_power_of_two(const Math *m, const MathWhole *n);
 /* value·2^n for |n| up to twice the exponents' range, rounded once. */
 LLVMValueRef m_scale_by_power(const Math *m, LLVMValueRef value, const MathWhole *n);
 
-/* Whether f32 lanes can be looked up in a MathTable. */
+/* Whether lanes can be looked up in a MathTable. */
 bool m_has_tables(const Math *m);
 /* The value for the lowest four bits of each of the integer lanes |index|. */
 LLVMValueRef m_lookup(const Math *m, LLVMValueRef index, const MathTable *table);
-/* The same for the lowest five bits. */
+/* The same for the lowest five bits, of f32 lanes. */
 LLVMValueRef m_lookup_long(const Math *m, LLVMValueRef index, const MathLongTable *table);
-/* The multiple of 1/16 nearest to a·b; the lowest four bits of |sum|'s are its sixteenths.  Beyond 2^18 it is wrong. */
+/* The multiple of 1/16 nearest to a·b; the lowest four bits of |sum|'s are its sixteenths.  Beyond 2^47 (2^18) it is
+ * wrong. */
 MathWhole m_sixteenths_product(const Math *m, LLVMValueRef a, double b);
 /* value·2^(n rounded down), rounded once, where there are tables. */
 LLVMValueRef m_scale_by_floor(const Math *m, LLVMValueRef value, LLVMValueRef n);

@@ -56,21 +56,36 @@ static LLVMValueRef exp_by_wholes(const Math *m, LLVMValueRef x) {
 /* More than what remains beside a multiple of 1/16 where the result is neither 0 nor infinite. */
 #define SIXTEENTHS_REST 0x1.8p-6
 
-/* Multiples of 1/16 for n, their powers from a table: r is so small that two terms do.  Where n is beyond the range of
- * results, NaN or infinite, it alone decides, and r only has to be small. */
-static LLVMValueRef exp_by_sixteenths(const Math *m, LLVMValueRef x) {
+/* Multiples of 1/16 for n, their powers from a table: r is so small that two terms do, of f64 five; there a second
+ * table has what the powers lack.  Where n is beyond the range of results, NaN or infinite, it alone decides, and r, to
+ * which |x_low| is added unless it is NULL, only has to be small. */
+static LLVMValueRef exp_by_sixteenths(const Math *m, LLVMValueRef x, LLVMValueRef x_low) {
+  bool is_exact = m->precision == MATH_DOUBLE;
   MathWhole n = m_sixteenths_product(m, x, LOG2_E);
-  LLVMValueRef power = m_lookup(m, m_bits(m, n.sum), &table_power);
-  LLVMValueRef rest = m_within(m, take_powers(m, x, n.value), SIXTEENTHS_REST);
-  LLVMValueRef p = small_expm1(m, rest, &fit_exp_sixteenth);
-  return m_scale_by_floor(m, m_fma(m, power, p, power), n.value);
+  LLVMValueRef power = m_lookup(m, m_bits(m, n.sum), &table_power), rest = take_powers(m, x, n.value);
+  if (x_low != NULL) rest = m_add(m, rest, x_low);
+  rest = m_within(m, rest, SIXTEENTHS_REST);
+  LLVMValueRef p = small_expm1(m, rest, is_exact ? &fit_exp_sixteenth_double : &fit_exp_sixteenth), sum;
+  if (is_exact) {
+    LLVMValueRef lost = m_lookup(m, m_bits(m, n.sum), &table_power_low);
+    sum = m_add(m, power, m_fma(m, power, p, lost));
+  } else {
+    sum = m_fma(m, power, p, power);
+  }
+  return m_scale_by_floor(m, sum, n.value);
+}
+
+/* No tables for what is f64 for the sake of f32: two terms more, and no lookups, are as good. */
+static bool takes_sixteenths(const Math *m) {
+  return m_has_tables(m) && m->precision != MATH_MIDDLE;
 }
 
 LLVMValueRef math_exp(const Math *m, LLVMValueRef x) {
-  return m_has_tables(m) ? exp_by_sixteenths(m, x) : exp_by_wholes(m, clamp_exponent(m, x));
+  return takes_sixteenths(m) ? exp_by_sixteenths(m, x, NULL) : exp_by_wholes(m, clamp_exponent(m, x));
 }
 
 LLVMValueRef math_exp_moderate(const Math *m, LLVMValueRef x) {
+  if (m->is_double && takes_sixteenths(m)) return exp_by_sixteenths(m, x, NULL);
   ExpParts parts = split_exp(m, x, NULL);
   return m_mul(m, m_add(m, parts.p, m_const(m, 1)), m_power_of_two(m, &parts.n));
 }
@@ -82,6 +97,7 @@ LLVMValueRef math_expm1_moderate(const Math *m, LLVMValueRef x) {
 }
 
 LLVMValueRef math_exp_pair(const Math *m, MathPair x) {
+  if (takes_sixteenths(m)) return exp_by_sixteenths(m, x.high, x.low);
   LLVMValueRef high = clamp_exponent(m, x.high);
   LLVMValueRef same = m_compare(m, LLVMRealOEQ, high, x.high);
   ExpParts parts = split_exp(m, high, m_select(m, same, x.low, m_const(m, 0)));
@@ -89,7 +105,7 @@ LLVMValueRef math_exp_pair(const Math *m, MathPair x) {
 }
 
 LLVMValueRef math_decay(const Math *m, LLVMValueRef x, LLVMValueRef factor) {
-  if (!m_has_tables(m)) {
+  if (m->is_double || !m_has_tables(m)) {
     MathPair square = pair_product(m, x, x);
     return m_mul(m, math_exp_pair(m, (MathPair){m_neg(m, square.high), m_neg(m, square.low)}), factor);
   }

@@ -37,15 +37,16 @@ static LLVMValueRef lift_subnormal(const Math *m, LLVMValueRef x, LLVMValueRef *
   return m_select(m, is_small, m_scale(m, x, m->is_double ? 0x1p54 : 0x1p25), x);
 }
 
-/* ln 2 in two parts of f32, the first so short that multiples of it are exact. */
+/* ln 2 in two parts of f32, and of f64, the first so short that multiples of it are exact. */
 #define LN_2_HIGH 0x1.62ep-1
 #define LN_2_LOW 0x1.0bfbe8e8p-15
+#define LN_2_HIGH_DOUBLE 0x1.62e42fefa38p-1
+#define LN_2_LOW_DOUBLE 0x1.ef35793c7673p-45
 
 /* log(1 + f) + e·ln 2.  f64: with s = f/(2 + f), log(1 + f) = 2s + s³·R(s²), written as f - (f²/2 - s·(f²/2 + s²·R)) so
  * that only the small terms are rounded (Tang; also fdlibm).  f32: a polynomial in f, no division. */
 static LLVMValueRef log_of_parts(const Math *m, LLVMValueRef f, LLVMValueRef e) {
-  double high = m->is_double ? 0x1.62e42fefa38p-1 : LN_2_HIGH;
-  double low = m->is_double ? 0x1.ef35793c7673p-45 : LN_2_LOW;
+  double high = m->is_double ? LN_2_HIGH_DOUBLE : LN_2_HIGH, low = m->is_double ? LN_2_LOW_DOUBLE : LN_2_LOW;
   LLVMValueRef half_square = m_mul(m, f, m_scale(m, f, 0.5)), small = m_mul(m, e, m_const(m, low));
   if (m->precision == MATH_SINGLE) {
     LLVMValueRef cube = m_mul(m, m_mul(m, f, f), f);
@@ -68,51 +69,95 @@ static LLVMValueRef log_specials(const Math *m, LLVMValueRef x, LLVMValueRef res
   return m_select(m, m_compare_to(m, LLVMRealULT, x, 0), m_nan(m), result);
 }
 
-/* log x = e·ln 2 - log c + log(1 + r) with r = c·m - 1, c of a table by the first digits of m; |significand| is m,
- * between 3/4 and 3/2. */
-static LLVMValueRef log_by_table(const Math *m, LLVMValueRef significand, LLVMValueRef e) {
+/* A significand between 3/4 and 3/2, and the exponent. */
+typedef struct LogCut {
+  LLVMValueRef significand, e;
+} LogCut;
+
+/* AVX-512 takes floats apart in whole registers, special values and all: of 0 the exponent is -inf, of a negative x the
+ * significand NaN. */
+static LogCut cut_by_instruction(const Math *m, LLVMValueRef x) {
+  static const char *const significands[2][3] = {
+      {"llvm.x86.avx512.mask.getmant.ps.128", "llvm.x86.avx512.mask.getmant.ps.256",
+       "llvm.x86.avx512.mask.getmant.ps.512"},
+      {"llvm.x86.avx512.mask.getmant.pd.128", "llvm.x86.avx512.mask.getmant.pd.256",
+       "llvm.x86.avx512.mask.getmant.pd.512"}};
+  static const char *const exponents[2][3] = {
+      {"llvm.x86.avx512.mask.getexp.ps.128", "llvm.x86.avx512.mask.getexp.ps.256",
+       "llvm.x86.avx512.mask.getexp.ps.512"},
+      {"llvm.x86.avx512.mask.getexp.pd.128", "llvm.x86.avx512.mask.getexp.pd.256",
+       "llvm.x86.avx512.mask.getexp.pd.512"}};
+  int bits = m->lanes * (m->is_double ? 64 : 32), width = bits == 128 ? 0 : bits == 256 ? 1 : 2;
+  int extra = width == 2 ? 1 : 0;
+  LLVMTypeRef s32 = LLVMInt32TypeInContext(m->vec->context);
+  LLVMValueRef mask = LLVMConstAllOnes(LLVMIntTypeInContext(m->vec->context, m->lanes == 16 ? 16 : 8));
+  LLVMValueRef zeros = LLVMConstNull(LLVMTypeOf(x)), rounding = LLVMConstInt(s32, 4, false);
+  /* to [3/4, 3/2), NaN for negative x */
+  LLVMValueRef cut[] = {x, LLVMConstInt(s32, 3 | 2 << 2, false), zeros, mask, rounding};
+  const char *exponent = exponents[m->is_double][width];
+  LogCut parts = {.significand = vec_intrinsic(m->vec, significands[m->is_double][width], NULL, 0, cut, 4 + extra)};
+  LLVMValueRef of_x[] = {x, zeros, mask, rounding}, of_significand[] = {parts.significand, zeros, mask, rounding};
+  parts.e = m_sub(m, vec_intrinsic(m->vec, exponent, NULL, 0, of_x, 3 + extra),
+                  vec_intrinsic(m->vec, exponent, NULL, 0, of_significand, 3 + extra));
+  return parts;
+}
+
+/* log x = e·ln 2 - log c + log(1 + r) with r = c·m - 1, c of a table by the first digits of m. */
+static LLVMValueRef log_by_long_table(const Math *m, const LogCut *x) {
   enum { DIGITS_BELOW = 23 - 5 };
-  LLVMValueRef index = LLVMBuildLShr(m->b, m_bits(m, significand), m_int(m, DIGITS_BELOW), "");
-  LLVMValueRef r = m_fma(m, significand, m_lookup_long(m, index, &table_log_factor), m_const(m, -1));
-  LLVMValueRef high = m_fma(m, e, m_const(m, LN_2_HIGH), m_lookup_long(m, index, &table_log_high)); /* exact */
-  LLVMValueRef low = m_fma(m, e, m_const(m, LN_2_LOW), m_lookup_long(m, index, &table_log_low));
+  LLVMValueRef index = LLVMBuildLShr(m->b, m_bits(m, x->significand), m_int(m, DIGITS_BELOW), "");
+  LLVMValueRef r = m_fma(m, x->significand, m_lookup_long(m, index, &table_log_factor), m_const(m, -1));
+  LLVMValueRef high = m_fma(m, x->e, m_const(m, LN_2_HIGH), m_lookup_long(m, index, &table_log_high)); /* exact */
+  LLVMValueRef low = m_fma(m, x->e, m_const(m, LN_2_LOW), m_lookup_long(m, index, &table_log_low));
   LLVMValueRef rest = m_fma(m, m_mul(m, r, r), m_polynomial(m, r, &fit_log_piece), low);
   return m_add(m, high, m_add(m, r, rest));
 }
 
-/* AVX-512 takes floats apart in whole registers, special values and all: log 0 = -inf comes from the exponent, NaN for
- * negative x from the significand. */
+/* The same of f64, where r is exact: log x = main.high + main.low + (log(1 + r) - r) with main.high = high + r rounded;
+ * |high| is 0 or more than |r|. */
+typedef struct LogPlace {
+  LLVMValueRef r, high;
+  MathPair main;
+} LogPlace;
+
+static LogPlace log_place(const Math *m, const LogCut *x) {
+  enum { DIGITS_BELOW = 52 - 4 };
+  LLVMValueRef index = LLVMBuildLShr(m->b, m_bits(m, x->significand), m_int(m, DIGITS_BELOW), "");
+  LogPlace place;
+  place.r = m_fma(m, x->significand, m_lookup(m, index, &table_log_factor_double), m_const(m, -1));
+  place.high = m_fma(m, x->e, m_const(m, LN_2_HIGH_DOUBLE), m_lookup(m, index, &table_log_high_double));
+  place.main.high = m_add(m, place.high, place.r);
+  place.main.low = m_fma(m, x->e, m_const(m, LN_2_LOW_DOUBLE), m_lookup(m, index, &table_log_low_double));
+  return place;
+}
+
+/* What rounding lost of the upper part goes to the lower one, unless that part is infinite. */
+static LLVMValueRef log_by_table(const Math *m, const LogCut *x) {
+  LogPlace place = log_place(m, x);
+  LLVMValueRef r = place.r, high = place.main.high, low = place.main.low, square = m_mul(m, r, r);
+  if (m->precision != MATH_DOUBLE)
+    return m_add(m, high, m_fma(m, square, m_polynomial(m, r, &fit_log_piece_middle), low));
+  low = m_add(m, low, m_sub(m, r, m_sub(m, high, place.high)));
+  LLVMValueRef result = m_add(m, high, m_fma(m, square, m_polynomial(m, r, &fit_log_piece_double), low));
+  return m_select(m, m_compare(m, LLVMRealOEQ, m_abs(m, high), m_infinity(m)), high, result);
+}
+
 static LLVMValueRef log_by_instruction(const Math *m, LLVMValueRef x) {
-  enum { LEAST_LANES = 4, MOST_LANES = 16 };
+  int most = m->is_double ? 8 : 16, least = most / 4;
   Math part = *m;
   if (!m_has_tables(m)) return NULL;
-  if (m->lanes < LEAST_LANES) {
-    part.lanes = LEAST_LANES;
-    LLVMValueRef result = log_by_instruction(&part, vec_pad(m->vec, x, m->lanes, LEAST_LANES));
-    return vec_slice(m->vec, result, 0, m->lanes);
+  if (m->lanes < least) {
+    part.lanes = least;
+    return vec_slice(m->vec, log_by_instruction(&part, vec_pad(m->vec, x, m->lanes, least)), 0, m->lanes);
   }
-  if (m->lanes > MOST_LANES) {
+  if (m->lanes > most) {
     int half = part.lanes = m->lanes / 2;
     LLVMValueRef low = log_by_instruction(&part, vec_slice(m->vec, x, 0, half));
     LLVMValueRef high = log_by_instruction(&part, vec_slice(m->vec, x, half, half));
     return vec_join(m->vec, low, high, half);
   }
-  static const char *const significands[] = {"llvm.x86.avx512.mask.getmant.ps.128",
-                                             "llvm.x86.avx512.mask.getmant.ps.256",
-                                             "llvm.x86.avx512.mask.getmant.ps.512"};
-  static const char *const exponents[] = {"llvm.x86.avx512.mask.getexp.ps.128", "llvm.x86.avx512.mask.getexp.ps.256",
-                                          "llvm.x86.avx512.mask.getexp.ps.512"};
-  int width = m->lanes == 4 ? 0 : m->lanes == 8 ? 1 : 2, extra = width == 2 ? 1 : 0;
-  LLVMTypeRef s32 = LLVMInt32TypeInContext(m->vec->context);
-  LLVMValueRef mask = LLVMConstAllOnes(LLVMIntTypeInContext(m->vec->context, width == 2 ? 16 : 8));
-  LLVMValueRef zeros = LLVMConstNull(LLVMTypeOf(x)), rounding = LLVMConstInt(s32, 4, false);
-  /* to [3/4, 3/2), NaN for negative x */
-  LLVMValueRef cut[] = {x, LLVMConstInt(s32, 3 | 2 << 2, false), zeros, mask, rounding};
-  LLVMValueRef significand = vec_intrinsic(m->vec, significands[width], NULL, 0, cut, 4 + extra);
-  LLVMValueRef of_x[] = {x, zeros, mask, rounding}, of_significand[] = {significand, zeros, mask, rounding};
-  LLVMValueRef e = m_sub(m, vec_intrinsic(m->vec, exponents[width], NULL, 0, of_x, 3 + extra),
-                         vec_intrinsic(m->vec, exponents[width], NULL, 0, of_significand, 3 + extra));
-  return log_by_table(m, significand, e);
+  LogCut cut = cut_by_instruction(m, x);
+  return m->is_double ? log_by_table(m, &cut) : log_by_long_table(m, &cut);
 }
 
 LLVMValueRef math_log(const Math *m, LLVMValueRef x) {
@@ -139,8 +184,28 @@ LLVMValueRef math_log1p(const Math *m, LLVMValueRef x) {
   return m_copysign(m, log_specials(m, u, log_of_parts(m, f, parts.e)), x); /* zeros keep their sign */
 }
 
+/* main - r²/2 + r³/3 + r⁴·Q(r) with all but Q in pairs. */
+static MathPair log_pair_by_table(const Math *d, LLVMValueRef x) {
+  LogCut cut = cut_by_instruction(d, x);
+  LogPlace place = log_place(d, &cut);
+  LLVMValueRef r = place.r;
+  MathPair square = pair_product(d, r, r), cube = pair_product(d, square.high, r);
+  cube.low = m_fma(d, square.low, r, cube.low);
+  LLVMValueRef tail = m_mul(d, m_mul(d, square.high, square.high), m_polynomial(d, r, &fit_log_piece_pair));
+  MathPair third = pair_product(d, cube.high, m_const(d, 0x1.5555555555555p-2));
+  third.low = m_fma(d, cube.high, m_const(d, 0x1.5555555555555p-56), third.low);
+  third.low = m_fma(d, cube.low, m_const(d, 0x1.5555555555555p-2), third.low);
+  MathPair main = pair_ordered_sum(d, place.high, r);
+  MathPair minus = pair_ordered_sum(d, main.high, m_scale(d, square.high, -0.5));
+  MathPair sum = pair_ordered_sum(d, minus.high, third.high);
+  LLVMValueRef low = m_add(d, place.main.low, m_fma(d, square.low, m_const(d, -0.5), m_add(d, third.low, tail)));
+  low = m_add(d, m_add(d, main.low, minus.low), m_add(d, sum.low, low));
+  return pair_ordered_sum(d, sum.high, low);
+}
+
 /* 2s + s³·(2/3 + s²·Q(s²)) + e·ln 2 with all but Q in pairs; s = f/(2 + f) is divided to double length. */
 MathPair math_log_pair(const Math *d, LLVMValueRef x) {
+  if (m_has_tables(d)) return log_pair_by_table(d, x);
   LLVMValueRef offset, normal = lift_subnormal(d, x, &offset);
   LogParts parts = split_log(d, normal, offset);
   MathPair denominator = pair_sum(d, parts.significand, m_const(d, 1));

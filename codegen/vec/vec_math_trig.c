@@ -138,20 +138,45 @@ VEC_RULE(vec_math_atan2) {
   return m_from_double(&m, atan2_double(&d, m_in_double(&m, operands[0]), m_in_double(&m, operands[1])));
 }
 
-/* sqrt((1 - x)(1 + x)) */
-static LLVMValueRef other_leg(const Math *d, LLVMValueRef x) {
-  LLVMValueRef one = m_const(d, 1);
-  return m_sqrt(d, m_mul(d, m_sub(d, one, x), m_add(d, one, x)));
+/* The angles of which x is the sine and the cosine.  With |x| up to 1/2, asin x = x + x·z·P(z) with z = x²; beyond,
+ * that of s = sqrt(z), z = (1 - |x|)/2, which is exact, is half of what is missing to π/2.  So either is base ± (t +
+ * t·z·P), t being x or 2s: NaN beyond 1, where s is. */
+typedef struct ArcParts {
+  LLVMValueRef is_far, s, z, p; /* p = P(z) */
+} ArcParts;
+
+static ArcParts arc_parts(const Math *d, LLVMValueRef x) {
+  LLVMValueRef size = m_abs(d, x), half = m_const(d, 0.5);
+  ArcParts arc = {.is_far = m_compare(d, LLVMRealOGT, size, half)};
+  LLVMValueRef beside = m_fma(d, size, m_const(d, -0.5), half);
+  arc.z = m_select(d, arc.is_far, beside, m_mul(d, size, size));
+  arc.s = m_sqrt(d, beside);
+  arc.p = m_polynomial(d, arc.z, d->precision == MATH_DOUBLE ? &fit_asin_double : &fit_asin_middle);
+  return arc;
 }
+
+#define HALF_PI_HIGH 0x1.921fb54442d18p+0
+#define HALF_PI_LOW 0x1.1a62633145c07p-54
 
 VEC_RULE(vec_math_asin) {
   Math m = math_of(vec, op->type, lanes), d = math_double(&m);
-  LLVMValueRef x = m_in_double(&m, operands[0]);
-  return m_from_double(&m, atan2_double(&d, x, other_leg(&d, x)));
+  LLVMValueRef x = m_in_double(&m, operands[0]), zero = m_const(&d, 0);
+  ArcParts arc = arc_parts(&d, x);
+  LLVMValueRef t = m_select(&d, arc.is_far, m_scale(&d, arc.s, -2), m_abs(&d, x));
+  LLVMValueRef base = m_select(&d, arc.is_far, m_const(&d, HALF_PI_HIGH), zero);
+  LLVMValueRef low = m_select(&d, arc.is_far, m_const(&d, HALF_PI_LOW), zero);
+  LLVMValueRef rest = m_fma(&d, m_mul(&d, t, arc.z), arc.p, low);
+  return m_from_double(&m, m_copysign(&d, m_add(&d, m_add(&d, base, t), rest), x));
 }
 
 VEC_RULE(vec_math_acos) {
   Math m = math_of(vec, op->type, lanes), d = math_double(&m);
-  LLVMValueRef x = m_in_double(&m, operands[0]);
-  return m_from_double(&m, atan2_double(&d, other_leg(&d, x), x));
+  LLVMValueRef x = m_in_double(&m, operands[0]), zero = m_const(&d, 0);
+  ArcParts arc = arc_parts(&d, x);
+  LLVMValueRef t = m_select(&d, arc.is_far, m_copysign(&d, m_scale(&d, arc.s, 2), x), m_neg(&d, x));
+  LLVMValueRef quarters = m_select(&d, m_sign_bit(&d, x), m_const(&d, 2), zero); /* of a turn, beyond 1/2 */
+  quarters = m_select(&d, arc.is_far, quarters, m_const(&d, 1));
+  LLVMValueRef base = m_scale(&d, quarters, HALF_PI_HIGH), low = m_scale(&d, quarters, HALF_PI_LOW);
+  LLVMValueRef rest = m_fma(&d, m_mul(&d, t, arc.z), arc.p, low);
+  return m_from_double(&m, m_add(&d, m_add(&d, base, t), rest));
 }

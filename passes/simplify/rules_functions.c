@@ -153,7 +153,56 @@ static HloInstruction *spelled_erfc(HloInstruction *instruction) {
   return algebraic_unary(instruction, HLO_ERFC, x);
 }
 
+/* --- angles by their sine and cosine, as XLA expands chlo.asin and chlo.acos --- */
+
+/* 1 + x, in either order. */
+static bool is_one_more(HloInstruction *value, const HloInstruction *x) {
+  Sides sum;
+  for (int order = 0; order < 2; order++) {
+    if (sides_of(value, HLO_ADD, order, &sum) && sum.a == x && is_number(sum.b, 1)) return true;
+  }
+  return false;
+}
+
+/* sqrt((1 - x)·(1 + x)) */
+static bool is_other_leg(const HloInstruction *value, const HloInstruction *x) {
+  Sides product, difference;
+  for (int order = 0; order < 2 && value->opcode == HLO_SQRT; order++) {
+    if (sides_of(value->operands[0], HLO_MULTIPLY, order, &product) &&
+        sides_of(product.a, HLO_SUBTRACT, 0, &difference) && is_number(difference.a, 1) && difference.b == x &&
+        is_one_more(product.b, x))
+      return true;
+  }
+  return false;
+}
+
+static bool is_real(const HloInstruction *instruction) {
+  return type_is_float(instruction->shape->type);
+}
+
+/* Twice the angle of (1 + sqrt((1 - x)·(1 + x)), x) → asin(x) */
+static HloInstruction *spelled_asin(HloInstruction *instruction) {
+  HloInstruction *angle = instruction->operands[0];
+  Sides sum;
+  if (!is_real(instruction) || instruction->operands[1] != angle || angle->opcode != HLO_ATAN2) return NULL;
+  for (int order = 0; order < 2; order++) {
+    if (sides_of(angle->operands[1], HLO_ADD, order, &sum) && is_number(sum.b, 1) &&
+        is_other_leg(sum.a, angle->operands[0]))
+      return algebraic_unary(instruction, HLO_ASIN, angle->operands[0]);
+  }
+  return NULL;
+}
+
+/* The angle of (x, sqrt((1 - x)·(1 + x))) → acos(x) */
+static HloInstruction *spelled_acos(HloInstruction *instruction) {
+  HloInstruction *x = instruction->operands[1];
+  if (!is_real(instruction) || !is_other_leg(instruction->operands[0], x)) return NULL;
+  return algebraic_unary(instruction, HLO_ACOS, x);
+}
+
 AlgebraicRules algebraic_function_rules(void) {
-  static const AlgebraicRule rules[] = {{HLO_SELECT, "spelled-erfc", spelled_erfc}};
+  static const AlgebraicRule rules[] = {{HLO_ADD, "spelled-asin", spelled_asin},
+                                        {HLO_ATAN2, "spelled-acos", spelled_acos},
+                                        {HLO_SELECT, "spelled-erfc", spelled_erfc}};
   return (AlgebraicRules){rules, COUNT(rules)};
 }
