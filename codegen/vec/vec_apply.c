@@ -94,13 +94,14 @@ static LLVMValueRef call(const VecBuilder *vec, const VecOp *op, VecRule rule, c
   return lanes < full ? vec_slice(vec, result, 0, lanes) : result;
 }
 
-/* A divisor known when compiling becomes a multiplication, a small exponent some. */
-static bool is_called(const VecOp *op, const VecRow *row, const LLVMValueRef *operands) {
+/* A divisor known when compiling becomes a multiplication, a small exponent some; few lanes are divided one by one,
+ * which no function has to be called for. */
+static bool is_called(const VecOp *op, const VecRow *row, const LLVMValueRef *operands, int lanes) {
   if (op->opcode == HLO_POWER && vec_power_is_short(op, operands[1])) return false;
   if (op->opcode == HLO_REMAINDER && vec_remainder_is_short(op, operands[1])) return false;
   if (row->placement == CALLED_IF_DOUBLE && type_storage_bytes(op->type) < 8) return false;
   if (row->placement != INLINE && type_is_integral(op->type) && op->opcode != HLO_POWER)
-    return !LLVMIsConstant(operands[1]);
+    return lanes > VEC_FEW_QUOTIENTS && !LLVMIsConstant(operands[1]);
   return row->placement != INLINE;
 }
 
@@ -113,7 +114,7 @@ static bool is_rounded(const VecOp *op) {
 LLVMValueRef vec_apply(const VecBuilder *vec, const VecOp *op, const LLVMValueRef *operands, int lanes) {
   const VecRow *row = row_of(op);
   if (row->rule == NULL) XLAC_BUG("no code for '%s' of %s", hlo_opcode_text(op->opcode), type_text(op->operand_type));
-  bool calls = is_called(op, row, operands);
+  bool calls = is_called(op, row, operands, lanes);
   LLVMValueRef result = calls ? call(vec, op, row->rule, operands, lanes) : row->rule(vec, op, operands, lanes);
   VecNan nan = op->operand_type == TYPE_BF16 ? VEC_NAN_SHORT : VEC_NAN_ANY;
   if (!is_rounded(op)) result = vec_round_float(vec, op->type, result, nan, lanes);

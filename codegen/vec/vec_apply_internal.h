@@ -26,6 +26,9 @@ typedef LLVMValueRef (*VecRule)(const VecBuilder *vec, const VecOp *op, const LL
 #undef PRED
 #undef NONE
 
+/* So many lanes of integers of 64 bits are divided one by one. */
+#define VEC_FEW_QUOTIENTS 4
+
 /* Whether vec_math_pow is a few products for these exponents, constants, rather than a function. */
 bool vec_power_is_short(const VecOp *op, LLVMValueRef exponents);
 /* Whether vec_float_remainder is a few operations for these divisors, constants, rather than a function. */

@@ -122,9 +122,10 @@ static LLVMValueRef wide_quotient(const VecBuilder *vec, LLVMValueRef x, LLVMVal
   return LLVMBuildSelect(b, is_large, once, quotient_in_steps(vec, x, y, lanes), "");
 }
 
+/* Of few wide lanes each by itself: the processor's own division is over before what stands for one of vectors is. */
 static LLVMValueRef quotient(const VecBuilder *vec, LLVMValueRef x, LLVMValueRef y, bool is_signed, int bits,
                              int lanes) {
-  if (lanes > 1 && bits == 64 && !LLVMIsConstant(y) && vec->target->has_avx512)
+  if (lanes > VEC_FEW_QUOTIENTS && bits == 64 && !LLVMIsConstant(y) && vec->target->has_avx512)
     return wide_quotient(vec, x, y, is_signed, lanes);
   if (lanes > 1 && bits <= 32 && !LLVMIsConstant(y) && !vec->target->has_division)
     return quotient_through_floats(vec, x, y, is_signed, bits, lanes);
