@@ -69,7 +69,7 @@ static double store_cost(const Kernel *kernel, const KernelStore *store, int dim
 static double load_cost(const Kernel *kernel, const KernelValue *value, int dim, int lanes) {
   int64_t stride;
   bool is_plain = kernel_plain_stride(kernel, value->address, dim, &stride);
-  if (!is_plain || value->predicate >= 0 || lanes == 1 || stride == 1 || !vec_stride_is_small(stride)) {
+  if (!is_plain || value->predicate >= 0 || lanes == 1 || stride == 1 || !vec_stride_is_shuffled(value->type, stride)) {
     return access_cost(kernel, value->buffer, value->address, dim, lanes);
   }
   return stride < 0 ? 2 : 2.0 * (double)stride - 1;

@@ -163,7 +163,10 @@ static const IndexAtom *window_quotient(const KernelPoint *point, const KernelVa
     found = atom;
   }
   if (found == NULL || !kernel_plain_stride(point->kernel, found->inner, point->vector_dim, out_stride)) return NULL;
-  return *out_stride > 0 && *out_stride <= found->divisor && found->divisor <= INT16_MAX / 2 ? found : NULL;
+  /* places are computed in numbers of the elements' width (load_window) */
+  int64_t most = type_storage_bytes(value->type) == 1 ? UINT8_MAX : UINT16_MAX;
+  bool is_short = *out_stride <= found->divisor && found->divisor + (point->lanes - 1) * *out_stride <= most;
+  return *out_stride > 0 && is_short ? found : NULL;
 }
 
 /* Elements of a window: one load, within the buffer, and a permutation of lanes.  It begins at the first lane's
@@ -204,7 +207,7 @@ static LLVMValueRef load_lanes(KernelPoint *point, int32_t value) {
     return load_together(point, value, point->mask, point->lanes);
   int64_t stride;
   bool is_near = kernel_plain_stride(point->kernel, info->address, point->vector_dim, &stride) &&
-                 vec_stride_is_small(stride) && point->mask == NULL;
+                 vec_stride_is_shuffled(info->type, stride) && point->mask == NULL;
   if (is_near && loads_together(point, info, stride)) return load_strided_together(point, value, stride);
   LLVMValueRef mask = access_mask(point, info->predicate);
   if (kind == ACCESS_CONTIGUOUS) return vec_load(vec, info->type, point_load_pointer(point, value), mask, point->lanes);
@@ -216,7 +219,7 @@ static LLVMValueRef load_lanes(KernelPoint *point, int32_t value) {
   }
   LLVMValueRef pointer = point_load_pointer(point, value);
   bool masks = vec->target->has_masks && type_storage_bytes(info->type) >= 4;
-  if (vec_stride_is_small(stride) && (mask == NULL || masks)) {
+  if (vec_stride_is_shuffled(info->type, stride) && (mask == NULL || masks)) {
     LLVMValueRef loaded = vec_load_strided(vec, info->type, pointer, stride, mask, point->lanes);
     return vec_from_memory(vec, info->type, loaded, point->lanes);
   }

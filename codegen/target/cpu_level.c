@@ -8,7 +8,9 @@
 #define AVX512_FEATURES AVX2_FEATURES ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
 #define VNNI_FEATURES AVX512_FEATURES ",+avx512vnni"
 #define BF16_FEATURES VNNI_FEATURES ",+avx512bf16"
-#define AMX_FEATURES BF16_FEATURES ",+amx-tile,+amx-int8,+amx-bf16"
+#define VBMI_FEATURES VNNI_FEATURES ",+avx512vbmi"
+#define VBMI_BF16_FEATURES BF16_FEATURES ",+avx512vbmi"
+#define AMX_FEATURES VBMI_BF16_FEATURES ",+amx-tile,+amx-int8,+amx-bf16"
 
 static const CpuLevel cpu_levels[] = {
     {"x86-64", ""},
@@ -36,10 +38,10 @@ static const CpuLevel cpu_levels[] = {
     {"skylake-avx512", AVX512_FEATURES},
     {"cascadelake", VNNI_FEATURES},
     {"cooperlake", BF16_FEATURES},
-    {"icelake-client", VNNI_FEATURES},
-    {"icelake-server", VNNI_FEATURES},
-    {"tigerlake", VNNI_FEATURES},
-    {"rocketlake", VNNI_FEATURES},
+    {"icelake-client", VBMI_FEATURES},
+    {"icelake-server", VBMI_FEATURES},
+    {"tigerlake", VBMI_FEATURES},
+    {"rocketlake", VBMI_FEATURES},
     {"sapphirerapids", AMX_FEATURES},
     {"emeraldrapids", AMX_FEATURES},
     {"graniterapids", AMX_FEATURES},
@@ -47,8 +49,8 @@ static const CpuLevel cpu_levels[] = {
     {"znver1", AVX2_FEATURES},
     {"znver2", AVX2_FEATURES},
     {"znver3", AVX2_FEATURES},
-    {"znver4", BF16_FEATURES},
-    {"znver5", BF16_FEATURES},
+    {"znver4", VBMI_BF16_FEATURES},
+    {"znver5", VBMI_BF16_FEATURES},
 };
 
 enum { CPU_LEVEL_COUNT = sizeof cpu_levels / sizeof *cpu_levels };
@@ -99,6 +101,7 @@ VecTarget cpu_vec_target(const char *features) {
     target.register_count = 32;
     target.has_masks = target.has_masks_32 = target.has_avx512 = true;
     target.has_vnni = feature_is_given(features, "avx512vnni");
+    target.has_byte_permutes = feature_is_given(features, "avx512vbmi");
     target.has_bf16_pairs = feature_is_given(features, "avx512bf16");
     bool has_matrices = feature_is_given(features, "amx-tile");
     target.has_matrix_s8 = has_matrices && target.has_vnni && feature_is_given(features, "amx-int8");

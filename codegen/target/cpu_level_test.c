@@ -66,6 +66,8 @@ static void cpu_vec_target_denied_base_takes_the_rest(void **state) {
   assert_false(of_cpu("znver4").has_matrix_bf16 || of_cpu("znver4").has_matrix_s8);
   assert_false(cpu_vec_target("+amx-tile,+amx-bf16,+amx-int8").has_matrix_s8);
   assert_false(of_cpu("cascadelake").has_bf16_pairs || of_cpu("x86-64-v4").has_bf16_pairs);
+  assert_true(of_cpu("znver4").has_byte_permutes && of_cpu("icelake-server").has_byte_permutes);
+  assert_false(of_cpu("cascadelake").has_byte_permutes || of_cpu("x86-64-v4").has_byte_permutes);
   /* All four are needed. */
   assert_int_equal(cpu_vec_target("+avx2,+avx512f,+avx512bw,+avx512dq").vector_bits, 256);
 }

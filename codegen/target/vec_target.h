@@ -22,6 +22,7 @@ typedef struct VecTarget {
   bool has_avx512;          /* its instructions for parts of floats and extrema */
   bool selects_singly;      /* LLVM has a fast way for functions that are left plain (x86) */
   bool has_vnni;            /* products of 8- and 16-bit integers added to 32 bits (AVX-512 VNNI) */
+  bool has_byte_permutes;   /* lanes of bytes in any order (AVX512-VBMI) */
   bool has_bf16_pairs;      /* products of two bf16 each added to f32 (AVX512-BF16) */
   /* Products of small matrices of 8-bit integers and of bf16 (AMX), if the system grants a process the registers; then
    * |has_vnni| and |has_bf16_pairs| as well, for where it does not. */

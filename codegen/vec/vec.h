@@ -67,7 +67,10 @@ void vec_scatter(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, 
 
 /* -1, 1, 2, 3, 4: strides for which loads and shuffles are faster than a gather. */
 bool vec_stride_is_small(int64_t stride);
-/* Elements |pointer|[0], [stride], [2·stride] … as they are in memory, |stride| being small.  Reads nothing outside of
+/* These, and strides up to 8 of elements of one and two bytes, of which many are in a register and a gather of which is
+ * one load for each. */
+bool vec_stride_is_shuffled(PrimitiveType type, int64_t stride);
+/* Elements |pointer|[0], [stride], [2·stride] … as they are in memory, which is shuffled.  Reads nothing outside of
  * the first to the last.  |mask|: NULL, or which lanes are read, the others being zeros; needs has_masks. */
 LLVMValueRef vec_load_strided(const VecBuilder *vec, PrimitiveType type, LLVMValueRef pointer, int64_t stride,
                               LLVMValueRef mask, int lanes);

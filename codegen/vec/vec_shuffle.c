@@ -34,11 +34,13 @@ static LLVMValueRef take_every(const VecBuilder *vec, LLVMValueRef sum, LLVMValu
 
 /* AVX-512's, by the bytes of an element, of 256 and 512 bits. */
 static const char *permutation(const VecBuilder *vec, PrimitiveType type, int lanes) {
-  static const char *const names[][2] = {[2] = {"llvm.x86.avx512.permvar.hi.256", "llvm.x86.avx512.permvar.hi.512"},
+  static const char *const names[][2] = {[1] = {"llvm.x86.avx512.permvar.qi.256", "llvm.x86.avx512.permvar.qi.512"},
+                                         [2] = {"llvm.x86.avx512.permvar.hi.256", "llvm.x86.avx512.permvar.hi.512"},
                                          [4] = {"llvm.x86.avx2.permd", "llvm.x86.avx512.permvar.si.512"},
                                          [8] = {"llvm.x86.avx512.permvar.di.256", "llvm.x86.avx512.permvar.di.512"}};
   int bytes = type_storage_bytes(type), bits = bytes * 8 * lanes;
   if (!vec->target->has_avx512 || (bits != 256 && bits != 512)) return NULL;
+  if (bytes == 1 && !vec->target->has_byte_permutes) return NULL;
   return bytes < (int)(sizeof names / sizeof *names) ? names[bytes][bits == 512] : NULL;
 }
 
@@ -66,6 +68,12 @@ bool vec_stride_is_small(int64_t stride) {
   return stride == -1 || (stride >= 1 && stride <= 4);
 }
 
+bool vec_stride_is_shuffled(PrimitiveType type, int64_t stride) {
+  enum { MOST_NARROW_STRIDE = 8, NARROW_BYTES = 2 };
+  if (vec_stride_is_small(stride)) return true;
+  return stride >= 1 && stride <= MOST_NARROW_STRIDE && type_storage_bytes(type) <= NARROW_BYTES;
+}
+
 /* Of the elements from |begin| on, those that lanes of |mask| want, |stride| apart. */
 static LLVMValueRef spread_mask(const VecBuilder *vec, LLVMValueRef mask, int64_t stride, int64_t begin, int lanes) {
   if (mask == NULL) return NULL;
@@ -81,7 +89,7 @@ static LLVMValueRef spread_mask(const VecBuilder *vec, LLVMValueRef mask, int64_
 
 LLVMValueRef vec_load_strided(const VecBuilder *vec, PrimitiveType type, LLVMValueRef pointer, int64_t stride,
                               LLVMValueRef mask, int lanes) {
-  XLAC_CHECK(lanes <= MAX_LANES && vec_stride_is_small(stride));
+  XLAC_CHECK(lanes <= MAX_LANES && vec_stride_is_shuffled(type, stride));
   if (stride == 1 || lanes == 1) return load_at(vec, type, pointer, 0, mask, lanes);
   if (stride == -1) {
     LLVMValueRef reversed = mask == NULL ? NULL : vec_reverse(vec, mask, lanes);
