@@ -134,7 +134,7 @@ static LLVMValueRef **kernel_registers(ControlEmitter *control, const HloInstruc
     const KernelBuffer *buffer = &kernel->buffers[b];
     if (buffer->role == KERNEL_OPERAND)
       registers[b] = control_known_elements(control, instruction->operands[buffer->operand], buffer->node);
-    if (buffer->role == KERNEL_RESULT && buffer->element_count <= KERNEL_UNROLLED_POINTS)
+    if (buffer->role == KERNEL_RESULT && buffer->element_count <= KERNEL_UNROLLED_ELEMENTS)
       registers[b] = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, buffer->element_count);
   }
   return registers;
@@ -152,6 +152,30 @@ static void know_results(ControlEmitter *control, const HloInstruction *instruct
   }
 }
 
+/* Elements of complex numbers are two for a Kernel. */
+static bool is_plain_copy(const HloInstruction *instruction) {
+  return instruction->opcode == HLO_COPY && shape_is_array(instruction->shape) &&
+         vec_type_supported(instruction->shape->type) && instruction->shape == instruction->operands[0]->shape;
+}
+
+/* A copy of elements that are in registers is stored from there: a load would wait until they are in memory.  False
+ * when |instruction| is no such copy. */
+static bool copy_registers(ControlEmitter *control, const HloInstruction *instruction) {
+  if (control->coder != NULL || !is_plain_copy(instruction)) return false;
+  LLVMValueRef *elements = control_known_elements(control, instruction->operands[0], 0);
+  LLVMValueRef address = control_address(control, instruction, 0);
+  if (elements == NULL || address == NULL) return false;
+  PrimitiveType type = instruction->shape->type;
+  int64_t count = shape_element_count(instruction->shape), bytes = type_storage_bytes(type);
+  for (int64_t i = 0; i < count; i++)
+    vec_store(control->vec, type, elements[i], control_offset_address(control, address, i * bytes), NULL, 1);
+  control_know_elements(control, instruction, 0, elements);
+  return true;
+}
+
+/* Unrolled code of so many steps is as long as that of most other instructions. */
+enum { UNROLLED_INSTRUCTION_STEPS = 4 };
+
 /* |is_only|: no other Kernel of |instruction| changes what this one stores. */
 static Status tiny_kernel(ControlEmitter *control, const HloInstruction *instruction, const KernelUse *use,
                           bool is_only) {
@@ -163,11 +187,13 @@ static Status tiny_kernel(ControlEmitter *control, const HloInstruction *instruc
   RETURN_IF_ERROR(
       kernel_emit_inline(control->vec, kernel, strategy, control->function, buffers, registers, control->diag));
   if (registers != NULL) know_results(control, instruction, kernel, registers);
+  control->block_instructions += kernel_unrolled_steps(kernel) / UNROLLED_INSTRUCTION_STEPS;
   control->computes = true;
   return STATUS_OK;
 }
 
 Status control_kernels(ControlEmitter *control, const HloInstruction *instruction) {
+  if (copy_registers(control, instruction)) return STATUS_OK;
   const KernelUses *row = kernel_table_find(control->kernels, instruction);
   if (row == NULL) XLAC_BUG("'%.*s' has no Kernels", SV_ARG(instruction->name));
   for (int i = 0; i < row->count; i++) {
@@ -239,6 +265,7 @@ typedef struct CarriedState {
 /* Whether the elements of |value| are in registers when it is made. */
 static bool is_made_in_registers(ControlEmitter *control, const HloValue *value) {
   const HloInstruction *maker = value->definition.instruction;
+  while (is_plain_copy(maker)) maker = maker->operands[0];
   if (control->coder != NULL || value->is_phi || hlo_is_view(maker) ||
       !emit_family_makes_kernels(emit_family(maker->opcode)))
     return false;
@@ -254,7 +281,7 @@ static bool is_carried(ControlEmitter *control, const HloInstruction *loop, int 
   if (!shape_is_array(shape) || state == NULL || !state->is_phi || control->registers[state->id] != NULL) return false;
   if (control_is_scalar(shape)) return true;
   const HloValue *next = buffer_assignment_value(control->assignment, body->root, node);
-  return vec_type_supported(shape->type) && shape_element_count(shape) <= KERNEL_UNROLLED_POINTS &&
+  return vec_type_supported(shape->type) && shape_element_count(shape) <= KERNEL_UNROLLED_ELEMENTS &&
          shape_element_count(shape) > 0 && next != NULL && is_made_in_registers(control, next);
 }
 
@@ -411,7 +438,8 @@ enum { BLOCK_INSTRUCTIONS = 128 };
 /* Every so many instructions the code goes on in a new block.  Its address is taken, or LLVM would join it to the one
  * before. */
 static void limit_block(ControlEmitter *control) {
-  if (++control->block_instructions % BLOCK_INSTRUCTIONS != 0) return;
+  if (++control->block_instructions < BLOCK_INSTRUCTIONS) return;
+  control->block_instructions = 0;
   const VecBuilder *vec = control->vec;
   LLVMBasicBlockRef next = LLVMAppendBasicBlockInContext(vec->context, control->function, "");
   LLVMBuildBr(vec->builder, next);

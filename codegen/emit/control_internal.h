@@ -43,7 +43,7 @@ typedef struct ControlEmitter {
   LLVMValueRef context; /* on the stack, of shared Kernels; NULL: none so far */
   unsigned context_slots;
   int64_t function_count, call_count, collective_count; /* of Kernels; of outside calls; of collectives' parts */
-  int64_t block_instructions;                           /* visited so far (limit_block) */
+  int64_t block_instructions;                           /* in the block so far (limit_block) */
   LLVMValueRef random_state;                            /* on the stack; NULL: not needed so far */
   PoisonDeaths *poison;                                 /* NULL: no poisoning */
   LLVMValueRef profile;                                 /* NULL: no profile */

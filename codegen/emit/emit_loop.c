@@ -297,9 +297,26 @@ static bool emit_fold_squares(KernelEmitter *emitter, FoldNest *nest, int dim) {
   return true;
 }
 
+static void emit_fold_dims(KernelEmitter *emitter, FoldNest *nest, int level, uint64_t known);
+
+/* One level of an unrolled Kernel's. */
+static void emit_fold_steps(KernelEmitter *emitter, FoldNest *nest, int level, uint64_t known) {
+  int dim = nest->dims[level];
+  int64_t height = emitter->point.known.count;
+  for (int64_t i = 0; i < emitter->kernel->dims[dim].extent; i++) {
+    emitter->point.dims[dim] = emit_index_constant(emitter, i);
+    emit_fold_dims(emitter, nest, level + 1, known);
+    point_forget(&emitter->point, height);
+  }
+}
+
 static void emit_fold_dims(KernelEmitter *emitter, FoldNest *nest, int level, uint64_t known) {
   if (level == nest->dim_count) {
     advance_folds(emitter, nest, 0);
+    return;
+  }
+  if (emitter->is_unrolled) {
+    emit_fold_steps(emitter, nest, level, known);
     return;
   }
   int dim = nest->dims[level];

@@ -37,17 +37,35 @@ static int64_t rows_end(const Kernel *kernel) {
 
 #define TINY_POINTS 16
 #define TINY_VALUES 64
+/* More points are worth lanes where nothing is folded; more steps wait for each other longer than lanes take to be
+ * added up. */
+enum { UNROLLED_POINTS = 4, UNROLLED_STEPS = 4 };
 
-/* Capped above TINY_POINTS. */
-static int64_t point_count(const Kernel *kernel) {
+/* Of the dims of |stage|, capped above TINY_POINTS. */
+static int64_t stage_points(const Kernel *kernel, int stage) {
   int64_t points = 1;
-  for (int d = 0; d < kernel->dim_count && points <= TINY_POINTS; d++) points *= kernel->dims[d].extent;
+  for (int d = 0; d < kernel->dim_count && points <= TINY_POINTS; d++) {
+    if (kernel->dims[d].stage == stage) points *= kernel->dims[d].extent;
+  }
   return points;
 }
 
+/* The steps that a point takes in the longest of its stages. */
+static int64_t step_count(const Kernel *kernel) {
+  int64_t steps = 1;
+  for (int s = 0; s < kernel->stage_count; s++) steps = max_i64(steps, stage_points(kernel, s));
+  return steps;
+}
+
+static bool has_short_code(const Kernel *kernel) {
+  return kernel->part_count == 0 && kernel->value_count <= TINY_VALUES && emit_row_count(kernel) == 0 &&
+         !sort_matches(kernel);
+}
+
 bool kernel_is_tiny(const Kernel *kernel) {
-  return kernel->part_count == 0 && point_count(kernel) <= TINY_POINTS && kernel->value_count <= TINY_VALUES &&
-         emit_row_count(kernel) == 0 && !sort_matches(kernel);
+  int64_t points = stage_points(kernel, KERNEL_OUTER);
+  for (int s = 0; s < kernel->stage_count && points <= TINY_POINTS; s++) points *= stage_points(kernel, s);
+  return points <= TINY_POINTS ? has_short_code(kernel) : kernel_is_unrolled(kernel);
 }
 
 static bool has_only_cheap_values(const Kernel *kernel) {
@@ -60,12 +78,13 @@ static bool has_only_cheap_values(const Kernel *kernel) {
   return true;
 }
 
-bool kernel_is_unrolled(const Kernel *kernel) {
-  if (!kernel_is_tiny(kernel) || kernel->fold_count > 0 || point_count(kernel) > KERNEL_UNROLLED_POINTS) return false;
-  for (int d = 0; d < kernel->dim_count; d++) {
-    if (kernel->dims[d].stage != KERNEL_OUTER) return false;
-  }
-  return point_count(kernel) == 1 || has_only_cheap_values(kernel);
+int64_t kernel_unrolled_steps(const Kernel *kernel) {
+  int64_t points = stage_points(kernel, KERNEL_OUTER), steps = step_count(kernel);
+  bool folds = kernel->fold_count > 0;
+  if (!folds && steps > 1) return 0;
+  if (points > (folds ? KERNEL_UNROLLED_ELEMENTS : UNROLLED_POINTS) || steps > UNROLLED_STEPS) return 0;
+  if (!has_short_code(kernel) || (points * steps > 1 && !has_only_cheap_values(kernel))) return 0;
+  return points * steps;
 }
 
 /* --- pieces for threads --- */

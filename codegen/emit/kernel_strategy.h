@@ -129,9 +129,13 @@ KernelScratch kernel_strategy_scratch(const KernelStrategy *strategy);
 
 /* A Kernel so small that calling a function for it costs as much as running it: a few points, no scratch. */
 bool kernel_is_tiny(const Kernel *kernel);
-#define KERNEL_UNROLLED_POINTS 4
 
-/* A tiny Kernel whose code is scalars, point by point: no loops, no lanes.  So no element waits for its neighbours. */
-bool kernel_is_unrolled(const Kernel *kernel);
+/* How often the code of a tiny Kernel stands in its function where that is scalars, point by point and step by step of
+ * its folds, without loops and lanes: so no element waits for its neighbours.  0: it is not so. */
+int64_t kernel_unrolled_steps(const Kernel *kernel);
+static inline bool kernel_is_unrolled(const Kernel *kernel) {
+  return kernel_unrolled_steps(kernel) > 0;
+}
+#define KERNEL_UNROLLED_ELEMENTS 16 /* the most of a result of such a Kernel */
 
 #endif

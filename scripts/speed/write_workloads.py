@@ -184,7 +184,8 @@ def heat(u):
     return lax.fori_loop(0, 100, step, u)
 
 
-@workload("scan_3x3_2000", floats(2000, 3, 3, scale=0.5), floats(3, 3))
+# With 0.5 the state would vanish after 300 steps: most of the time would go to subnormal numbers, which XLA flushes.
+@workload("scan_3x3_2000", floats(2000, 3, 3, scale=0.7), floats(3, 3))
 def scan_3x3(ms, x):
     return lax.scan(lambda x, m: (x @ m, None), x, ms)[0]
 
