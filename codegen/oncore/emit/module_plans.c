@@ -6,6 +6,7 @@
 #include "codegen/oncore/emit/oncore_map.h"
 #include "codegen/oncore/plan/plan_printer.h"
 #include "codegen/oncore/tiling/tiler.h"
+#include "codegen/oncore/tiling/tiling_memo.h"
 #include "hlo/analysis/execution_counts.h"
 
 typedef ARRAY(StringView) NameArray;
@@ -44,18 +45,30 @@ static Status apply_scheme(const PlanMaker *maker, const Kernel *kernel, ModuleP
                     SV_ARG(made->plan->name), peak, size);
 }
 
+/* The plan of |kernel| and what is asked of it besides. */
+static Status find_plan_of(PlanMaker *maker, TilingMemo *memo, const Kernel *kernel, StringView name, DiagSink *diag,
+                           ModulePlan *out_made) {
+  RETURN_IF_ERROR(plan_for_kernel(maker->arena, memo, kernel, name, maker->machine, maker->options, maker->written,
+                                  diag, &out_made->plan));
+  RETURN_IF_ERROR(apply_scheme(maker, kernel, out_made, diag));
+  if (maker->detail >= PLANS_PROVED) {
+    RETURN_IF_ERROR(plan_check(maker->arena, out_made->plan, maker->machine, diag, &out_made->verdict));
+    RETURN_IF_ERROR(plan_verdict_report(out_made->plan, &out_made->verdict, diag));
+  }
+  if (maker->detail >= PLANS_COMPARED)
+    out_made->alternatives = plan_alternatives_find(memo, out_made->plan, maker->machine, maker->options);
+  return STATUS_OK;
+}
+
 static Status make_plan(PlanMaker *maker, const Kernel *kernel, StringView name, DiagSink *diag) {
   ModulePlan made = {0};
-  RETURN_IF_ERROR(
-      plan_for_kernel(maker->arena, kernel, name, maker->machine, maker->options, maker->written, diag, &made.plan));
-  RETURN_IF_ERROR(apply_scheme(maker, kernel, &made, diag));
-  if (maker->detail >= PLANS_PROVED) {
-    RETURN_IF_ERROR(plan_check(maker->arena, made.plan, maker->machine, diag, &made.verdict));
-    RETURN_IF_ERROR(plan_verdict_report(made.plan, &made.verdict, diag));
-  }
-  if (maker->detail >= PLANS_COMPARED) {
-    made.alternatives = plan_alternatives_find(made.plan, maker->machine, maker->options);
-  }
+  bool is_compared = maker->detail >= PLANS_COMPARED;
+  TilingMemo *memo =
+      tiling_memo_create(kernel, maker->machine,
+                         is_compared ? plan_alternatives_bytes(maker->machine) : machine_buffer_usable(maker->machine));
+  Status status = find_plan_of(maker, memo, kernel, name, diag, &made);
+  tiling_memo_destroy(memo);
+  RETURN_IF_ERROR(status);
   array_push(&maker->plans, maker->arena, made);
   array_push(&maker->uses, maker->arena, (NameArray){0});
   return STATUS_OK;

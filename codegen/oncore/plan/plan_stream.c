@@ -29,6 +29,7 @@ typedef struct PlanExpander {
   int32_t *started;              /* by command: instances so far */
   int32_t **instances;           /* by command: stream numbers of all its instances */
   OperandUses *uses;             /* by command */
+  const TileWork **works;        /* by command: what its stages compute; NULL: not asked for yet */
   int32_t *awaited;              /* by consumer's and producer's queue: the latest instance waited for, -1: none */
 } PlanExpander;
 
@@ -250,8 +251,12 @@ static Status computation_cycles(const PlanExpander *expander, const PlanCommand
   int64_t extents[KERNEL_MAX_DIMS];
   for (int32_t d = 0; d < plan->kernel->dim_count; d++) extents[d] = range_extent(expander, &command->points[d]);
   bool begins = !command->keeps_accumulators || initialises(expander, command);
-  return tile_computation_cycles(plan->kernel, expander->machine, command->first_stage, command->last_stage, begins,
-                                 extents, expander->diag, out_cycles);
+  const TileWork **work = &expander->works[command - plan->commands];
+  if (*work == NULL)
+    RETURN_IF_ERROR(tile_work_find(expander->arena, plan->kernel, expander->machine, command->first_stage,
+                                   command->last_stage, expander->diag, work));
+  *out_cycles = tile_work_cycles(*work, extents, begins);
+  return STATUS_OK;
 }
 
 static Status begin_instance(PlanExpander *expander, int32_t number, int32_t *out_instance) {
@@ -467,6 +472,7 @@ static Status make_stream(Arena *arena, const Plan *plan, const MachineDescripti
   expander.object_begins = ARENA_NEW_ARRAY(arena, int64_t, plan->memory_count + plan->tensor_count + 1);
   expander.started = ARENA_NEW_ARRAY(arena, int32_t, plan->command_count);
   expander.uses = ARENA_NEW_ARRAY(arena, OperandUses, plan->command_count);
+  expander.works = ARENA_NEW_ARRAY(arena, const TileWork *, plan->command_count);
   expander.instances = ARENA_NEW_ARRAY(arena, int32_t *, plan->command_count);
   int32_t queue_pairs = machine->queue_count * machine->queue_count;
   expander.awaited = ARENA_NEW_ARRAY(arena, int32_t, queue_pairs);

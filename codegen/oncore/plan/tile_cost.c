@@ -138,56 +138,103 @@ static void need_operands(const Kernel *kernel, bool is_operation, bool *needed)
 
 /* --- costs --- */
 
+typedef enum WorkKind {
+  WORK_PRODUCTS, /* points of |dims| by |each| of them in a cycle */
+  WORK_VECTORS,  /* vectors of points of |dims|, |each| cycles apiece */
+  WORK_PLACES,   /* the same, but in rows along |row| where that has several points, each vector |in_rows| cycles */
+  WORK_HALF,     /* of a round of a sort: vectors of half the points */
+  WORK_ALL,      /* of a round: of all of them */
+  WORK_ROUNDS    /* all that the round has, in each of those that its line takes */
+} WorkKind;
+
+typedef struct WorkTerm {
+  WorkKind kind;
+  PrimitiveType type;
+  double each, in_rows;
+  uint64_t dims;
+  uint64_t first; /* VECTORS: where folds start, points of these dims have nothing to compute … */
+  bool has_first; /* … if so */
+  int32_t row;    /* PLACES: -1: there are no rows; ROUNDS: the line's dim, -1: one element */
+} WorkTerm;
+
+struct TileWork {
+  const MachineDescription *machine;
+  const Kernel *kernel;
+  ARRAY(WorkTerm) terms; /* in the order in which they are added up */
+};
+
+/* What is found of a computation. */
+typedef struct WorkFinder {
+  Arena *arena;
+  const Kernel *kernel;
+  const MachineDescription *machine;
+  DiagSink *diag;
+  TileWork *work;
+} WorkFinder;
+
+static void add_term(const WorkFinder *finder, WorkTerm term) {
+  array_push(&finder->work->terms, finder->arena, term);
+}
+
+static void add_vectors(const WorkFinder *finder, double each, uint64_t dims, PrimitiveType type) {
+  add_term(finder, (WorkTerm){.kind = WORK_VECTORS, .type = type, .each = each, .dims = dims});
+}
+
+static Status find_cost(const WorkFinder *finder, MachineCost cost, PrimitiveType type, double *out_each) {
+  return machine_cost_cycles(finder->machine, cost, type, finder->kernel->source->loc, finder->diag, out_each);
+}
+
 static PrimitiveType cost_type(const Kernel *kernel, const KernelValue *value) {
   return hlo_opcode_has(value->opcode, OP_TYPED_BY_OPERAND) ? kernel->values[value->operands[0]].type : value->type;
 }
 
-/* How often value |number| need not be computed although a fold advances by it: one that starts from its operation's
- * identity takes the first of its elements as it is.  |begins|: folds start. */
-static int64_t first_rounds(const Kernel *kernel, int32_t number, const int64_t *extents, bool begins) {
+static uint64_t outer_dims(const Kernel *kernel) {
   uint64_t outer = 0;
+  for (int32_t d = 0; d < kernel->dim_count; d++) outer |= (uint64_t)(kernel->dims[d].stage == KERNEL_OUTER) << d;
+  return outer;
+}
+
+/* Whether a fold advances by value |number| that starts from its operation's identity: it takes the first of its
+ * elements as it is, which need not be computed. */
+static bool advances_fold(const Kernel *kernel, int32_t number) {
   bool is_next = false;
   for (int32_t f = 0; f < kernel->fold_count; f++)
     is_next = is_next || (kernel->folds[f].next == number && kernel->folds[f].reassociable);
-  if (!is_next || !begins) return 0;
-  for (int32_t d = 0; d < kernel->dim_count; d++) outer |= (uint64_t)(kernel->dims[d].stage == KERNEL_OUTER) << d;
-  return points_of(kernel, extents, kernel->values[number].dims & outer);
+  return is_next;
 }
 
-static Status add_value(const Kernel *kernel, const MachineDescription *machine, int32_t number, const int64_t *extents,
-                        bool begins, DiagSink *diag, double *cycles) {
+static Status add_value(const WorkFinder *finder, int32_t number) {
+  const Kernel *kernel = finder->kernel;
   const KernelValue *value = &kernel->values[number];
   if (machine_cost_of_opcode(value->opcode) == COST_NONE) return STATUS_OK;
-  double each;
-  PrimitiveType type = cost_type(kernel, value);
-  RETURN_IF_ERROR(machine_op_cycles(machine, value->opcode, type, kernel->source->loc, diag, &each));
-  int64_t points = points_of(kernel, extents, value->dims) - first_rounds(kernel, number, extents, begins);
-  *cycles += each * (double)machine_vector_count(machine, points, type);
+  WorkTerm term = {.kind = WORK_VECTORS, .type = cost_type(kernel, value), .dims = value->dims};
+  term.has_first = advances_fold(kernel, number);
+  term.first = value->dims & outer_dims(kernel);
+  RETURN_IF_ERROR(
+      machine_op_cycles(finder->machine, value->opcode, term.type, kernel->source->loc, finder->diag, &term.each));
+  add_term(finder, term);
   return STATUS_OK;
 }
 
 /* One of the products that |fold| adds up. */
-static Status add_product(const Kernel *kernel, const MachineDescription *machine, int32_t fold,
-                          const KernelValue *product, const int64_t *extents, DiagSink *diag, double *cycles) {
-  const KernelFold *of = &kernel->folds[fold];
+static Status add_product(const WorkFinder *finder, int32_t fold, const KernelValue *product) {
+  const Kernel *kernel = finder->kernel;
   double per_cycle = INFINITY;
   for (int i = 0; i < 2; i++) { /* as fast as the wider factor lets it */
     PrimitiveType type = kernel->values[factor_source(kernel, product->operands[i])].type;
     double here;
-    RETURN_IF_ERROR(machine_cost_cycles(machine, COST_MAC, type, kernel->source->loc, diag, &here));
+    RETURN_IF_ERROR(find_cost(finder, COST_MAC, type, &here));
     per_cycle = fmin(per_cycle, here);
   }
-  *cycles += (double)points_of(kernel, extents, kernel->values[of->next].dims) / per_cycle;
+  uint64_t dims = kernel->values[kernel->folds[fold].next].dims;
+  add_term(finder, (WorkTerm){.kind = WORK_PRODUCTS, .each = per_cycle, .dims = dims});
   return STATUS_OK;
 }
 
-static Status add_dot(const Kernel *kernel, const MachineDescription *machine, int32_t fold, const int64_t *extents,
-                      DiagSink *diag, double *cycles) {
-  DotProducts products = dot_products(kernel, fold);
-  for (int i = 0; i < products.count; i++) {
-    const KernelValue *product = &kernel->values[products.values[i]];
-    RETURN_IF_ERROR(add_product(kernel, machine, fold, product, extents, diag, cycles));
-  }
+static Status add_dot(const WorkFinder *finder, int32_t fold) {
+  DotProducts products = dot_products(finder->kernel, fold);
+  for (int i = 0; i < products.count; i++)
+    RETURN_IF_ERROR(add_product(finder, fold, &finder->kernel->values[products.values[i]]));
   return STATUS_OK;
 }
 
@@ -226,8 +273,8 @@ static bool load_is_permuted(const Kernel *kernel, int32_t value) {
 }
 
 /* Elements that go from tile to tile as they are. */
-static Status add_moves(const Kernel *kernel, const MachineDescription *machine, int32_t first, int32_t last,
-                        bool is_operation, const int64_t *extents, DiagSink *diag, double *cycles) {
+static Status add_moves(const WorkFinder *finder, int32_t first, int32_t last, bool is_operation) {
+  const Kernel *kernel = finder->kernel;
   for (int32_t s = first; s <= last; s++) {
     for (int32_t i = 0; i < kernel->stages[s].store_count; i++) {
       const KernelStore *store = &kernel->stages[s].stores[i];
@@ -241,33 +288,30 @@ static Status add_moves(const Kernel *kernel, const MachineDescription *machine,
       bool turns = value->kind == KERNEL_LOAD && (value->dims & (value->dims - 1)) != 0 &&
                    innermost_dim(kernel, value->address) != innermost_dim(kernel, store->address);
       double each;
-      RETURN_IF_ERROR(machine_cost_cycles(machine, turns ? COST_PERMUTE : COST_MOVE, value->type, kernel->source->loc,
-                                          diag, &each));
-      int64_t points = points_of(kernel, extents, value->dims | walking_dims(kernel, store->address));
-      *cycles += each * (double)machine_vector_count(machine, points, value->type);
+      RETURN_IF_ERROR(find_cost(finder, turns ? COST_PERMUTE : COST_MOVE, value->type, &each));
+      add_vectors(finder, each, value->dims | walking_dims(kernel, store->address), value->type);
     }
   }
   return STATUS_OK;
 }
 
 /* What takes a part of a tile, or puts one there, or turns rows round. */
-static Status add_parts(const Kernel *kernel, const MachineDescription *machine, int32_t first, int32_t last,
-                        const bool *needed, const int64_t *extents, DiagSink *diag, double *cycles) {
+static Status add_parts(const WorkFinder *finder, int32_t first, int32_t last, const bool *needed) {
+  const Kernel *kernel = finder->kernel;
   double each;
   for (int32_t v = 0; v < kernel->value_count; v++) {
     if (!needed[v] || tile_load_value(kernel, v) == NULL || !load_is_permuted(kernel, v)) continue;
     PrimitiveType type = kernel->values[v].type;
-    RETURN_IF_ERROR(machine_cost_cycles(machine, COST_PERMUTE, type, kernel->source->loc, diag, &each));
-    *cycles += each * (double)machine_vector_count(machine, points_of(kernel, extents, kernel->values[v].dims), type);
+    RETURN_IF_ERROR(find_cost(finder, COST_PERMUTE, type, &each));
+    add_vectors(finder, each, kernel->values[v].dims, type);
   }
   for (int32_t s = first; s <= last; s++) {
     for (int32_t i = 0; i < kernel->stages[s].store_count; i++) {
       const KernelStore *store = &kernel->stages[s].stores[i];
       if (tile_store_parts(kernel, s, i) == 1) continue;
       PrimitiveType type = kernel->buffers[store->buffer].type;
-      RETURN_IF_ERROR(machine_cost_cycles(machine, COST_PERMUTE, type, kernel->source->loc, diag, &each));
-      int64_t points = points_of(kernel, extents, walking_dims(kernel, store->address));
-      *cycles += each * (double)machine_vector_count(machine, points, type);
+      RETURN_IF_ERROR(find_cost(finder, COST_PERMUTE, type, &each));
+      add_vectors(finder, each, walking_dims(kernel, store->address), type);
     }
   }
   return STATUS_OK;
@@ -275,37 +319,32 @@ static Status add_parts(const Kernel *kernel, const MachineDescription *machine,
 
 /* A place that only the values tell, at each point of |dims|, those among them that |address| moves along: whole
  * vectors where a parallel dim walks neighbours, else one by one. */
-static Status add_place(const Kernel *kernel, const MachineDescription *machine, IndexExpr address, uint64_t dims,
-                        PrimitiveType type, const int64_t *extents, DiagSink *diag, double *cycles) {
-  int innermost = innermost_dim(kernel, address);
-  bool in_rows = innermost >= 0 && kernel_dim_is_parallel(&kernel->dims[innermost]) && extents[innermost] > 1 &&
-                 index_dim_coefficient(&kernel->space, address, innermost) == 1;
-  double each;
-  RETURN_IF_ERROR(
-      machine_cost_cycles(machine, in_rows ? COST_MOVE : COST_GATHER, type, kernel->source->loc, diag, &each));
-  int64_t points = points_of(kernel, extents, dims), row = in_rows ? extents[innermost] : points;
-  XLAC_CHECK(row > 0 && points % row == 0);
-  *cycles += each * (double)(points / row * machine_vector_count(machine, row, type));
+static Status add_place(const WorkFinder *finder, IndexExpr address, uint64_t dims, PrimitiveType type) {
+  const Kernel *kernel = finder->kernel;
+  WorkTerm term = {.kind = WORK_PLACES, .type = type, .dims = dims, .row = innermost_dim(kernel, address)};
+  bool has_rows = term.row >= 0 && kernel_dim_is_parallel(&kernel->dims[term.row]) &&
+                  index_dim_coefficient(&kernel->space, address, term.row) == 1;
+  if (!has_rows) term.row = -1;
+  RETURN_IF_ERROR(find_cost(finder, COST_GATHER, type, &term.each));
+  RETURN_IF_ERROR(find_cost(finder, COST_MOVE, type, &term.in_rows));
+  add_term(finder, term);
   return STATUS_OK;
 }
 
 /* Reads and writes of buffers that are updated at computed places. */
-static Status add_updates(const Kernel *kernel, const MachineDescription *machine, int32_t first, int32_t last,
-                          const int64_t *extents, DiagSink *diag, double *cycles) {
-  uint64_t outer = 0;
-  for (int32_t d = 0; d < kernel->dim_count; d++) outer |= (uint64_t)(kernel->dims[d].stage == KERNEL_OUTER) << d;
+static Status add_updates(const WorkFinder *finder, int32_t first, int32_t last) {
+  const Kernel *kernel = finder->kernel;
   for (int32_t v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
     if (value->kind != KERNEL_LOAD || !tile_is_updated(kernel, value->buffer)) continue;
-    RETURN_IF_ERROR(add_place(kernel, machine, value->address, value->dims, value->type, extents, diag, cycles));
+    RETURN_IF_ERROR(add_place(finder, value->address, value->dims, value->type));
   }
   for (int32_t s = first; s <= last; s++) {
     for (int32_t i = 0; i < kernel->stages[s].store_count; i++) {
       const KernelStore *store = &kernel->stages[s].stores[i];
       if (!tile_is_updated(kernel, store->buffer)) continue;
-      PrimitiveType type = kernel->buffers[store->buffer].type;
-      uint64_t dims = outer | kernel->values[store->value].dims | walking_dims(kernel, store->address);
-      RETURN_IF_ERROR(add_place(kernel, machine, store->address, dims, type, extents, diag, cycles));
+      uint64_t dims = outer_dims(kernel) | kernel->values[store->value].dims | walking_dims(kernel, store->address);
+      RETURN_IF_ERROR(add_place(finder, store->address, dims, kernel->buffers[store->buffer].type));
     }
   }
   return STATUS_OK;
@@ -320,71 +359,107 @@ static double network_rounds(int64_t length) {
 
 /* A bitonic network: in each round half of the elements are compared with the others, in the comparator's order and
  * then by their positions, and all arrays and the positions of both halves are exchanged or not. */
-static Status add_sort(const Kernel *kernel, const MachineDescription *machine, int32_t stage, const int64_t *extents,
-                       DiagSink *diag, double *cycles) {
-  const Kernel *comparator = kernel->stages[stage].comparator;
-  uint64_t all = 0;
-  int64_t length = 1;
+static Status add_sort(const WorkFinder *finder, int32_t stage) {
+  const Kernel *kernel = finder->kernel, *comparator = kernel->stages[stage].comparator;
+  WorkTerm term = {.kind = WORK_HALF}, rounds = {.kind = WORK_ROUNDS, .row = -1};
   for (int d = 0; d < kernel->dim_count; d++) {
-    all |= UINT64_C(1) << d;
-    if (kernel->dims[d].kind == KERNEL_SORTED) length = extents[d];
+    term.dims |= UINT64_C(1) << d;
+    if (kernel->dims[d].kind == KERNEL_SORTED) rounds.row = d;
   }
-  int64_t points = points_of(kernel, extents, all);
-  SourceLoc loc = kernel->source->loc;
-  double round = 0, each;
   for (int32_t v = 0; v < comparator->value_count; v++) {
     const KernelValue *value = &comparator->values[v];
     if (value->kind != KERNEL_APPLY || machine_cost_of_opcode(value->opcode) == COST_NONE) continue;
-    PrimitiveType type = cost_type(comparator, value);
-    RETURN_IF_ERROR(machine_op_cycles(machine, value->opcode, type, loc, diag, &each));
-    round += each * (double)machine_vector_count(machine, (points + 1) / 2, type);
+    term.type = cost_type(comparator, value);
+    RETURN_IF_ERROR(
+        machine_op_cycles(finder->machine, value->opcode, term.type, kernel->source->loc, finder->diag, &term.each));
+    add_term(finder, term);
   }
-  RETURN_IF_ERROR(machine_cost_cycles(machine, COST_CMP, TYPE_S32, loc, diag, &each));
-  round += each * (double)machine_vector_count(machine, (points + 1) / 2, TYPE_S32);
+  term.type = TYPE_S32;
+  RETURN_IF_ERROR(find_cost(finder, COST_CMP, term.type, &term.each));
+  add_term(finder, term);
+  term.kind = WORK_ALL;
   for (int32_t i = -1; i < kernel->stages[stage].store_count; i++) {
-    PrimitiveType type = i < 0 ? TYPE_S32 : kernel->buffers[kernel->stages[stage].stores[i].buffer].type;
-    RETURN_IF_ERROR(machine_cost_cycles(machine, COST_SELECT, type, loc, diag, &each));
-    round += each * (double)machine_vector_count(machine, points, type);
+    term.type = i < 0 ? TYPE_S32 : kernel->buffers[kernel->stages[stage].stores[i].buffer].type;
+    RETURN_IF_ERROR(find_cost(finder, COST_SELECT, term.type, &term.each));
+    add_term(finder, term);
   }
-  *cycles += round * network_rounds(length);
+  add_term(finder, rounds);
   return STATUS_OK;
 }
 
 /* |is_operation|: loads with padding are not transfers of their own. */
-static Status add_stages(const Kernel *kernel, const MachineDescription *machine, int32_t first_stage,
-                         int32_t last_stage, bool is_operation, bool begins, const int64_t *extents, DiagSink *diag,
-                         double *out_cycles) {
-  Arena *scratch = arena_create();
-  bool *needed = ARENA_NEW_ARRAY(scratch, bool, kernel->value_count);
-  need_roots(kernel, first_stage, last_stage, needed);
+static Status add_stages(const WorkFinder *finder, int32_t first, int32_t last, bool is_operation) {
+  const Kernel *kernel = finder->kernel;
+  bool *needed = ARENA_NEW_ARRAY(finder->arena, bool, kernel->value_count);
+  need_roots(kernel, first, last, needed);
   need_operands(kernel, is_operation, needed);
-  Status status = STATUS_OK;
-  *out_cycles = 0;
-  for (int32_t f = 0; f < kernel->fold_count && status == STATUS_OK; f++) {
-    bool is_here = kernel->folds[f].stage >= first_stage && kernel->folds[f].stage <= last_stage;
-    if (!is_here || !tile_fold_is_dot(kernel, f)) continue;
-    status = add_dot(kernel, machine, f, extents, diag, out_cycles);
+  for (int32_t f = 0; f < kernel->fold_count; f++) {
+    bool is_here = kernel->folds[f].stage >= first && kernel->folds[f].stage <= last;
+    if (is_here && tile_fold_is_dot(kernel, f)) RETURN_IF_ERROR(add_dot(finder, f));
   }
-  for (int32_t v = 0; v < kernel->value_count && status == STATUS_OK; v++) {
-    if (!needed[v] || kernel->values[v].kind != KERNEL_APPLY) continue;
-    status = add_value(kernel, machine, v, extents, begins, diag, out_cycles);
+  for (int32_t v = 0; v < kernel->value_count; v++)
+    if (needed[v] && kernel->values[v].kind == KERNEL_APPLY) RETURN_IF_ERROR(add_value(finder, v));
+  for (int32_t s = first; s <= last; s++)
+    if (kernel->stages[s].comparator != NULL) RETURN_IF_ERROR(add_sort(finder, s));
+  RETURN_IF_ERROR(add_moves(finder, first, last, is_operation));
+  if (!is_operation) RETURN_IF_ERROR(add_parts(finder, first, last, needed));
+  return add_updates(finder, first, last);
+}
+
+Status tile_work_find(Arena *arena, const Kernel *kernel, const MachineDescription *machine, int32_t first_stage,
+                      int32_t last_stage, DiagSink *diag, const TileWork **out_work) {
+  TileWork *work = ARENA_NEW(arena, TileWork);
+  *work = (TileWork){.machine = machine, .kernel = kernel};
+  *out_work = work;
+  WorkFinder finder = {arena, kernel, machine, diag, work};
+  return add_stages(&finder, first_stage, last_stage, false);
+}
+
+/* --- what it comes to --- */
+
+static double vectors(const TileWork *work, int64_t points, PrimitiveType type) {
+  return (double)machine_vector_count(work->machine, points, type);
+}
+
+static double places_cycles(const TileWork *work, const WorkTerm *term, int64_t points, const int64_t *extents) {
+  if (term->row < 0 || extents[term->row] <= 1) return term->each * vectors(work, points, term->type);
+  int64_t row = extents[term->row];
+  XLAC_CHECK(points % row == 0);
+  return term->in_rows * (double)(points / row * machine_vector_count(work->machine, row, term->type));
+}
+
+double tile_work_cycles(const TileWork *work, const int64_t *extents, bool begins) {
+  double cycles = 0, round = 0;
+  for (int64_t i = 0; i < work->terms.count; i++) {
+    const WorkTerm *term = &work->terms.data[i];
+    int64_t points = points_of(work->kernel, extents, term->dims);
+    switch (term->kind) {
+      case WORK_PRODUCTS: cycles += (double)points / term->each; break;
+      case WORK_VECTORS:
+        if (term->has_first && begins) points -= points_of(work->kernel, extents, term->first);
+        cycles += term->each * vectors(work, points, term->type);
+        break;
+      case WORK_PLACES: cycles += places_cycles(work, term, points, extents); break;
+      case WORK_HALF: round += term->each * vectors(work, (points + 1) / 2, term->type); break;
+      case WORK_ALL: round += term->each * vectors(work, points, term->type); break;
+      case WORK_ROUNDS:
+        cycles += round * network_rounds(term->row >= 0 ? extents[term->row] : 1);
+        round = 0;
+        break;
+    }
   }
-  for (int32_t s = first_stage; s <= last_stage && status == STATUS_OK; s++) {
-    if (kernel->stages[s].comparator != NULL) status = add_sort(kernel, machine, s, extents, diag, out_cycles);
-  }
-  if (status == STATUS_OK)
-    status = add_moves(kernel, machine, first_stage, last_stage, is_operation, extents, diag, out_cycles);
-  if (status == STATUS_OK && !is_operation)
-    status = add_parts(kernel, machine, first_stage, last_stage, needed, extents, diag, out_cycles);
-  if (status == STATUS_OK) status = add_updates(kernel, machine, first_stage, last_stage, extents, diag, out_cycles);
-  arena_destroy(scratch);
-  return status;
+  return cycles;
 }
 
 Status tile_computation_cycles(const Kernel *kernel, const MachineDescription *machine, int32_t first_stage,
                                int32_t last_stage, bool begins, const int64_t *extents, DiagSink *diag,
                                double *out_cycles) {
-  return add_stages(kernel, machine, first_stage, last_stage, false, begins, extents, diag, out_cycles);
+  Arena *scratch = arena_create();
+  const TileWork *work;
+  Status status = tile_work_find(scratch, kernel, machine, first_stage, last_stage, diag, &work);
+  if (status == STATUS_OK) *out_cycles = tile_work_cycles(work, extents, begins);
+  arena_destroy(scratch);
+  return status;
 }
 
 Status tile_operation_cycles(const PlanOperation *operation, const MachineDescription *machine, DiagSink *diag,
@@ -392,7 +467,13 @@ Status tile_operation_cycles(const PlanOperation *operation, const MachineDescri
   const Kernel *kernel = operation->kernel;
   int64_t extents[KERNEL_MAX_DIMS];
   for (int32_t d = 0; d < kernel->dim_count; d++) extents[d] = kernel->dims[d].extent;
-  return add_stages(kernel, machine, 0, kernel->stage_count - 1, true, true, extents, diag, out_cycles);
+  Arena *scratch = arena_create();
+  TileWork work = {.machine = machine, .kernel = kernel};
+  WorkFinder finder = {scratch, kernel, machine, diag, &work};
+  Status status = add_stages(&finder, 0, kernel->stage_count - 1, true);
+  if (status == STATUS_OK) *out_cycles = tile_work_cycles(&work, extents, true);
+  arena_destroy(scratch);
+  return status;
 }
 
 int64_t tile_transfer_rows(const int64_t *extents, const int64_t *strides, int32_t count) {

@@ -18,6 +18,12 @@ MUST_USE Status tile_computation_cycles(const Kernel *kernel, const MachineDescr
                                         int32_t last_stage, bool begins, const int64_t *extents, DiagSink *diag,
                                         double *out_cycles);
 
+/* The same in two steps: what is so whatever the extents, in |arena|, and what it comes to. */
+typedef struct TileWork TileWork;
+MUST_USE Status tile_work_find(Arena *arena, const Kernel *kernel, const MachineDescription *machine,
+                               int32_t first_stage, int32_t last_stage, DiagSink *diag, const TileWork **out_work);
+double tile_work_cycles(const TileWork *work, const int64_t *extents, bool begins);
+
 /* Of all of an operation. */
 MUST_USE Status tile_operation_cycles(const PlanOperation *operation, const MachineDescription *machine, DiagSink *diag,
                                       double *out_cycles);

@@ -11,7 +11,11 @@ static int32_t plan_depth(const Plan *plan) {
   return 1;
 }
 
-PlanAlternatives plan_alternatives_find(const Plan *plan, const MachineDescription *machine,
+int64_t plan_alternatives_bytes(const MachineDescription *machine) {
+  return 2 * machine->buffer.size - machine->buffer.reserve;
+}
+
+PlanAlternatives plan_alternatives_find(TilingMemo *memo, const Plan *plan, const MachineDescription *machine,
                                         const TilerOptions *options) {
   if (plan->kernel == NULL || plan->estimate <= 0) return (PlanAlternatives){0};
   int64_t size = machine->buffer.size;
@@ -27,7 +31,8 @@ PlanAlternatives plan_alternatives_find(const Plan *plan, const MachineDescripti
     other.buffer.size = alternative->buffer_bytes;
     TilerOptions with = *options;
     with.pipeline_depth = alternative->depth;
-    if (machine_buffer_usable(&other) > 0) alternative->cycles = tiler_estimate(plan->kernel, &other, &with);
+    if (machine_buffer_usable(&other) > 0)
+      alternative->cycles = tiler_estimate_knowing(memo, plan->kernel, &other, &with);
   }
   return found;
 }

@@ -18,9 +18,11 @@ typedef struct PlanAlternatives {
   PlanAlternative of[PLAN_ALTERNATIVE_COUNT];
 } PlanAlternatives;
 
+/* The most of a Buffer that they ask for. */
+int64_t plan_alternatives_bytes(const MachineDescription *machine);
 /* Twice and half the Buffer, rings of one slot less and one more than in |plan|, which was made for |machine|.  Of a
- * plan written by hand nothing is known. */
-PlanAlternatives plan_alternatives_find(const Plan *plan, const MachineDescription *machine,
+ * plan written by hand nothing is known.  |memo|: of its Kernel, for plan_alternatives_bytes. */
+PlanAlternatives plan_alternatives_find(TilingMemo *memo, const Plan *plan, const MachineDescription *machine,
                                         const TilerOptions *options);
 
 void plan_alternatives_text(StringBuilder *out, const Plan *plan, const PlanAlternatives *alternatives);

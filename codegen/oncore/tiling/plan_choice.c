@@ -7,9 +7,9 @@ bool written_plans_have_residents(const WrittenPlans *written) {
   return false;
 }
 
-Status plan_for_kernel(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
-                       const TilerOptions *options, const WrittenPlans *written, DiagSink *diag,
-                       const Plan **out_plan) {
+Status plan_for_kernel(Arena *arena, TilingMemo *memo, const Kernel *kernel, StringView name,
+                       const MachineDescription *machine, const TilerOptions *options, const WrittenPlans *written,
+                       DiagSink *diag, const Plan **out_plan) {
   if (written != NULL && written->count > 0 && !written_plans_have_residents(written)) {
     StringView text = kernel_text(arena, kernel);
     for (int32_t p = 0; p < written->count; p++) {
@@ -17,5 +17,5 @@ Status plan_for_kernel(Arena *arena, const Kernel *kernel, StringView name, cons
       if ((*out_plan)->kernel != NULL && sv_equal(written->plans[p].kernel_text, text)) return STATUS_OK;
     }
   }
-  return tiler_plan(arena, kernel, name, machine, options, diag, out_plan);
+  return tiler_plan_knowing(arena, memo, kernel, name, machine, options, diag, out_plan);
 }

@@ -3,6 +3,7 @@
 #include "codegen/oncore/plan/plan_stream.h"
 #include "codegen/oncore/tiling/plan_spread.h"
 #include "codegen/oncore/tiling/tiler_internal.h"
+#include "codegen/oncore/tiling/tiling_memo.h"
 #include "hlo/machine/stream/queue_simulation.h"
 
 /* Which of all plans of a Kernel: the tilings of each form that are best by estimate, then steps from the best of them,
@@ -55,7 +56,7 @@ typedef struct TilingList {
 
 /* By estimate, the best first.  Two slots let transfers and operations overlap; one has larger tiles and fewer
  * transfers; three are for commands that take unequal times, and for tiles in place. */
-static Status list_tilings(Arena *arena, const Kernel *kernel, const MachineDescription *machine,
+static Status list_tilings(Arena *arena, TilingMemo *memo, const Kernel *kernel, const MachineDescription *machine,
                            const TilerOptions *options, DiagSink *diag, TilingList *out_list) {
   static const int32_t depths[DEEPEST] = {2, 1, 3};
   Arena *scratch = arena_create();
@@ -65,6 +66,7 @@ static Status list_tilings(Arena *arena, const Kernel *kernel, const MachineDesc
   for (int32_t i = 0; i < (options->pipeline_depth > 0 ? 1 : DEEPEST); i++) {
     TilingScope scope =
         tiler_scope(machine, options, options->pipeline_depth > 0 ? options->pipeline_depth : depths[i]);
+    scope.memo = memo;
     TilingChoices choices;
     if (tiling_search_forms(scratch, kernel, machine, &scope, &quiet, &choices) != STATUS_OK) continue;
     for (int32_t c = 0; c < choices.count; c++) {
@@ -77,19 +79,28 @@ static Status list_tilings(Arena *arena, const Kernel *kernel, const MachineDesc
   arena_destroy(scratch);
   if (out_list->count > 0) return STATUS_OK;
   TilingScope scope = tiler_scope(machine, options, options->pipeline_depth > 0 ? options->pipeline_depth : 1);
+  scope.memo = memo;
   return tiling_search(arena, kernel, machine, &scope, diag, &out_list->tilings[0]);
 }
 
-double tiler_estimate(const Kernel *kernel, const MachineDescription *machine, const TilerOptions *options) {
+double tiler_estimate_knowing(TilingMemo *memo, const Kernel *kernel, const MachineDescription *machine,
+                              const TilerOptions *options) {
   Arena *scratch = arena_create();
   DiagSink quiet;
   diag_sink_init(&quiet, scratch);
   TilingList *list = ARENA_NEW(scratch, TilingList);
   double cycles = INFINITY;
   Status status = check_rules(kernel, &quiet);
-  if (status == STATUS_OK) status = list_tilings(scratch, kernel, machine, options, &quiet, list);
+  if (status == STATUS_OK) status = list_tilings(scratch, memo, kernel, machine, options, &quiet, list);
   for (int32_t i = 0; status == STATUS_OK && i < list->count; i++) cycles = fmin(cycles, list->tilings[i].cycles);
   arena_destroy(scratch);
+  return cycles;
+}
+
+double tiler_estimate(const Kernel *kernel, const MachineDescription *machine, const TilerOptions *options) {
+  TilingMemo *memo = tiling_memo_create(kernel, machine, machine_buffer_usable(machine));
+  double cycles = tiler_estimate_knowing(memo, kernel, machine, options);
+  tiling_memo_destroy(memo);
   return cycles;
 }
 
@@ -97,6 +108,7 @@ double tiler_estimate(const Kernel *kernel, const MachineDescription *machine, c
 
 typedef struct PlanSearch {
   Arena *arena;
+  TilingMemo *memo;
   const Kernel *kernel;
   StringView name;
   const MachineDescription *machine;
@@ -162,6 +174,7 @@ static bool goes_on(const PlanSearch *search) {
 /* Steps from the best tiling while one is faster, those first that should be by estimate. */
 static Status step_on(PlanSearch *search) {
   TilingScope scope = tiler_scope(search->machine, search->options, search->tiling.depth);
+  scope.memo = search->memo;
   for (bool moved = true; moved && goes_on(search);) {
     TilingChoices choices;
     Arena *scratch = arena_create();
@@ -190,12 +203,14 @@ static Status find_better(PlanSearch *search, const TilingList *list) {
   return step_on(search);
 }
 
-Status tiler_plan(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
-                  const TilerOptions *options, DiagSink *diag, const Plan **out_plan) {
+Status tiler_plan_knowing(Arena *arena, TilingMemo *memo, const Kernel *kernel, StringView name,
+                          const MachineDescription *machine, const TilerOptions *options, DiagSink *diag,
+                          const Plan **out_plan) {
   RETURN_IF_ERROR(check_rules(kernel, diag));
   TilingList *list = ARENA_NEW(arena, TilingList);
-  RETURN_IF_ERROR(list_tilings(arena, kernel, machine, options, diag, list));
-  PlanSearch search = {.arena = arena, .kernel = kernel, .name = name, .machine = machine, .options = options};
+  RETURN_IF_ERROR(list_tilings(arena, memo, kernel, machine, options, diag, list));
+  PlanSearch search = {
+      .arena = arena, .memo = memo, .kernel = kernel, .name = name, .machine = machine, .options = options};
   diag_sink_init(&search.quiet, arena);
   search.tiling = list->tilings[0];
   search.budget = tiler_scope(machine, options, 1).effort * INSTANCES_BY_EFFORT;
@@ -203,6 +218,14 @@ Status tiler_plan(Arena *arena, const Kernel *kernel, StringView name, const Mac
   RETURN_IF_ERROR(find_better(&search, list));
   *out_plan = search.best;
   return STATUS_OK;
+}
+
+Status tiler_plan(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
+                  const TilerOptions *options, DiagSink *diag, const Plan **out_plan) {
+  TilingMemo *memo = tiling_memo_create(kernel, machine, machine_buffer_usable(machine));
+  Status status = tiler_plan_knowing(arena, memo, kernel, name, machine, options, diag, out_plan);
+  tiling_memo_destroy(memo);
+  return status;
 }
 
 const Plan *tiler_plan_whole(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,

@@ -65,11 +65,25 @@ static int32_t loop_of_dims(const TileOutline *outline, const int32_t *dims, int
 
 /* --- Tensors --- */
 
+/* Iterations whose tiles are there at once in a tiling of |depth|; 1 where nothing repeats. */
+static int32_t depth_at(const TileTensor *tensor, int32_t depth) {
+  if (tensor->kind != PLAN_RING) return 1;
+  return depth > tensor->least ? depth : tensor->least;
+}
+
+static int32_t slots_at(const TileOutline *outline, const TileTensor *tensor, int32_t depth) {
+  const TileSlide *slide = &outline->tiling->slide;
+  if (tensor->rows > 0) return (int32_t)((tensor->rows + slide->step * (depth - 1)) / slide->rows);
+  return depth_at(tensor, depth);
+}
+
 static int32_t add_tensor(TileOutline *outline, TileTensor tensor) {
   int64_t elements = 1;
   for (int32_t i = 0; i < tensor.axis_count; i++) elements *= tensor.extents[i];
   int64_t align = max_i64(outline->machine->buffer.align, 1);
   tensor.slot_bytes = align_up(elements * type_storage_bytes(tensor.type), align);
+  tensor.slots = slots_at(outline, &tensor, outline->tiling->depth);
+  tensor.depth = depth_at(&tensor, outline->tiling->depth);
   array_push(&outline->tensors, outline->arena, tensor);
   return (int32_t)outline->tensors.count - 1;
 }
@@ -152,18 +166,14 @@ static int64_t held_extent(const TileOutline *outline, const TileAccess *access,
 
 /* A ring of tiles that are filled in |loop|; one slot where nothing repeats. */
 static int32_t add_ring(TileOutline *outline, const TileAccess *access, const TileWindows *windows, int32_t loop) {
-  TileTensor tensor = {.kind = PLAN_RESIDENT, .type = access->type, .slots = 1};
+  TileTensor tensor = {.type = access->type};
   tensor.axis_count = tile_access_rank(access);
   for (int32_t i = 0; i < access->axis_count; i++) tensor.extents[i] = held_extent(outline, access, windows, i);
   if (access->parts > 1) tensor.extents[access->axis_count] = access->parts;
   tensor.loop = loop;
   tensor.buffer = access->buffer;
   tensor.fold = -1;
-  if (tile_outline_instances(outline, loop) > 1) {
-    tensor.kind = PLAN_RING;
-    tensor.slots = outline->tiling->depth;
-  }
-  tensor.depth = tensor.slots;
+  tensor.kind = tile_outline_instances(outline, loop) > 1 ? PLAN_RING : PLAN_RESIDENT;
   return add_tensor(outline, tensor);
 }
 
@@ -178,7 +188,7 @@ static int32_t row_tensor(TileOutline *outline, const TileAccess *access) {
     const TileTensor *tensor = &outline->tensors.data[t];
     if (tensor->kind == PLAN_SCRATCH && tensor->buffer == access->buffer) return t;
   }
-  TileTensor tensor = {.kind = PLAN_SCRATCH, .type = access->type, .axis_count = access->axis_count, .slots = 1};
+  TileTensor tensor = {.kind = PLAN_SCRATCH, .type = access->type, .axis_count = access->axis_count};
   tensor.loop = tensor.fold = -1;
   tensor.buffer = access->buffer;
   for (int32_t i = 0; i < access->axis_count; i++) {
@@ -202,7 +212,7 @@ static int32_t fold_tensor(TileOutline *outline, const TileAccess *access) {
   for (int32_t t = 0; t < outline->tensors.count; t++) {
     if (outline->tensors.data[t].fold == access->fold) return t;
   }
-  TileTensor tensor = {.kind = PLAN_ACCUMULATOR, .type = access->type, .axis_count = access->axis_count, .slots = 1};
+  TileTensor tensor = {.kind = PLAN_ACCUMULATOR, .type = access->type, .axis_count = access->axis_count};
   tensor.loop = tensor.buffer = -1;
   tensor.fold = access->fold;
   for (int32_t i = 0; i < access->axis_count; i++) tensor.extents[i] = outline->tiling->extents[access->axes[i]];
@@ -210,7 +220,6 @@ static int32_t fold_tensor(TileOutline *outline, const TileAccess *access) {
   if (fold_is_result(outline->kernel, access->fold) && tile_outline_instances(outline, outer) > 1) {
     tensor.kind = PLAN_RING;
     tensor.loop = outer;
-    tensor.slots = tensor.depth = outline->tiling->depth;
   }
   return add_tensor(outline, tensor);
 }
@@ -239,7 +248,8 @@ static void add_sliding_loads(TileOutline *outline, int32_t cover, int32_t numbe
   const TileSlide *slide = &outline->tiling->slide;
   int64_t taps = outline->kernel->dims[slide->tap].extent, before = rows_before(outline);
   TileTensor *tensor = &outline->tensors.data[outline->covers.data[cover].tensors[number]];
-  tensor->slots = (int32_t)((taps + before + slide->step * (outline->tiling->depth - 1)) / slide->rows);
+  tensor->rows = taps + before;
+  tensor->slots = slots_at(outline, tensor, outline->tiling->depth);
   for (int64_t tap = 0, next; tap < taps; tap = next) {
     bool is_first = tap < taps - slide->step;
     add_step(outline, STEP_LOAD, cover, number, is_first ? outline->loops.data[loop].parent : loop, -1);
@@ -261,7 +271,7 @@ static void add_load(TileOutline *outline, int32_t cover, int32_t number) {
     if (!is_whole) dims[count++] = dim;
   }
   int32_t loop = loop_of_dims(outline, dims, count);
-  if (tile_load_is_gather(outline->kernel, access->value)) {
+  if (of->facts->is_gather[number]) {
     TileCover copy = of->cover;
     index_cover = add_index_cover(outline, &copy, access->value);
     of = &outline->covers.data[cover]; /* the array may have moved */
@@ -294,11 +304,11 @@ static int32_t slice_loop(const TileOutline *outline) {
 static void add_updated(TileOutline *outline, int32_t cover, int32_t number) {
   TileOutlineCover *of = &outline->covers.data[cover];
   const TileAccess *access = &of->accesses.accesses[number];
-  TileTensor tensor = {.kind = PLAN_ACCUMULATOR, .type = access->type, .axis_count = 1, .slots = 1, .loop = -1};
+  TileTensor tensor = {.kind = PLAN_ACCUMULATOR, .type = access->type, .axis_count = 1, .loop = -1};
   tensor.extents[0] = outline->kernel->buffers[access->buffer].element_count;
   if (outline->tiling->slice > 0) { /* a slice comes and goes while another is updated */
     tensor.kind = PLAN_RING;
-    tensor.slots = tensor.depth = outline->tiling->depth > 2 ? outline->tiling->depth : 2;
+    tensor.least = 2;
     tensor.extents[0] = outline->tiling->slice;
     tensor.loop = slice_loop(outline);
   }
@@ -322,7 +332,7 @@ static void add_store(TileOutline *outline, int32_t cover, int32_t number) {
   TileOutlineCover *of = &outline->covers.data[cover];
   const TileAccess *access = &of->accesses.accesses[number];
   if (of->leaves_fold) {
-    int32_t i = 0, fold = tile_stored_fold(outline->kernel, access->stage);
+    int32_t i = 0, fold = of->facts->stored_fold;
     while (of->accesses.accesses[i].fold != fold) i++;
     of->tensors[number] = of->tensors[i];
     return;
@@ -331,7 +341,7 @@ static void add_store(TileOutline *outline, int32_t cover, int32_t number) {
     const TileAccess *source = &of->accesses.accesses[i];
     if (source->kind != TILE_LOAD || of->windows[i] != NULL || is_taken(of, number, of->tensors[i])) continue;
     if (source->type != access->type || outline->tensors.data[of->tensors[i]].loop != of->loop) continue;
-    if (tile_load_is_gather(outline->kernel, source->value)) continue;
+    if (of->facts->is_gather[i]) continue;
     if (!tile_stores_in_place(outline->kernel, &of->cover, source, access)) continue;
     of->tensors[number] = of->tensors[i];
     return;
@@ -354,24 +364,13 @@ static void add_operands(TileOutline *outline, int32_t cover) {
   }
 }
 
-/* The windows that the tile of |access| is to hold once, NULL for none. */
-static const TileWindows *find_windows(const TileOutline *outline, const TileAccess *access) {
-  if (!outline->tiling->holds_windows || access->kind != TILE_LOAD) return NULL;
-  TileWindows windows;
-  if (!tile_load_windows(outline->kernel, access->value, &windows)) return NULL;
-  TileWindows *kept = ARENA_NEW(outline->arena, TileWindows);
-  *kept = windows;
-  return kept;
-}
-
 static int32_t add_cover(TileOutline *outline, const TileCover *cover, int32_t loop, int32_t init_loop) {
   TileOutlineCover made = {.cover = *cover, .init_loop = init_loop, .loop = loop};
-  made.leaves_fold = outline->tiling->splits_stages && cover->index_value < 0 &&
-                     tile_stored_fold(outline->kernel, cover->first_stage) >= 0;
-  made.accesses = tile_accesses(outline->arena, outline->kernel, cover);
+  made.facts = tile_facts_of_cover(outline->facts, cover);
+  made.leaves_fold = outline->tiling->splits_stages && cover->index_value < 0 && made.facts->stored_fold >= 0;
+  made.accesses = made.facts->accesses;
   made.tensors = ARENA_NEW_ARRAY(outline->arena, int32_t, made.accesses.count);
-  made.windows = ARENA_NEW_ARRAY(outline->arena, const TileWindows *, made.accesses.count);
-  for (int32_t i = 0; i < made.accesses.count; i++) made.windows[i] = find_windows(outline, &made.accesses.accesses[i]);
+  made.windows = outline->tiling->holds_windows ? made.facts->windows : made.facts->none;
   int32_t number = (int32_t)outline->covers.count;
   array_push(&outline->covers, outline->arena, made);
   add_operands(outline, number);
@@ -460,22 +459,17 @@ static void sort_steps(TileOutline *outline) {
   }
 }
 
-static uint64_t find_window_dims(const Kernel *kernel) {
-  uint64_t dims = 0;
-  for (int32_t v = 0; v < kernel->value_count; v++) {
-    TileWindows windows;
-    if (tile_load_value(kernel, v) == NULL || !tile_load_windows(kernel, v, &windows)) continue;
-    for (int32_t i = 0; i < windows.axis_count; i++)
-      dims |= (uint64_t)tile_axis_is_windowed(&windows, i) << windows.axes[i];
-  }
-  return dims;
-}
-
 void tile_outline_make(Arena *arena, const Kernel *kernel, const MachineDescription *machine, const Tiling *tiling,
                        TileOutline *out_outline) {
-  *out_outline = (TileOutline){.arena = arena, .kernel = kernel, .machine = machine, .tiling = tiling};
+  tile_outline_make_of(arena, tile_facts_create(arena, kernel, machine), tiling, out_outline);
+}
+
+void tile_outline_make_of(Arena *arena, TileFacts *facts, const Tiling *tiling, TileOutline *out_outline) {
+  const Kernel *kernel = tile_facts_kernel(facts);
+  *out_outline = (TileOutline){.arena = arena, .facts = facts, .kernel = kernel, .tiling = tiling};
+  out_outline->machine = tile_facts_machine(facts);
   index_space_init(&out_outline->space, arena);
-  if (tiling->holds_windows) out_outline->window_dims = find_window_dims(kernel);
+  if (tiling->holds_windows) out_outline->window_dims = tile_facts_window_dims(facts);
   for (int32_t d = 0; d < kernel->dim_count; d++) {
     out_outline->points[d] = plan_range_whole(tiling->extents[d]);
   }
@@ -490,18 +484,6 @@ void tile_outline_make(Arena *arena, const Kernel *kernel, const MachineDescript
 }
 
 /* --- cost --- */
-
-void tile_access_strides(const Kernel *kernel, const TileAccess *access, int64_t *out_strides) {
-  IndexExpr address = index_constant(0);
-  if (access->kind == TILE_LOAD) address = tile_load_value(kernel, access->value)->address;
-  if (access->kind == TILE_STORE) address = kernel->stages[access->stage].stores[access->store].address;
-  for (int32_t i = 0; i < access->axis_count; i++) {
-    out_strides[i] = index_dim_coefficient(&kernel->space, address, access->axes[i]);
-    bool descends = access->kind == TILE_LOAD && tile_load_descends(kernel, access->value, access->axes[i]);
-    if (descends) out_strides[i] = -out_strides[i];
-  }
-  if (access->parts > 1) out_strides[access->axis_count] = 1;
-}
 
 typedef struct CostSums {
   double load, exec, store; /* busy cycles of the queues */
@@ -557,7 +539,7 @@ static void add_transfer(const TileOutline *outline, const TileStep *step, CostS
   const TileAccess *access = &cover->accesses.accesses[step->access];
   const TileTensor *tensor = &outline->tensors.data[cover->tensors[step->access]];
   int64_t strides[KERNEL_MAX_DIMS], extents[KERNEL_MAX_DIMS], elements = 1;
-  tile_access_strides(outline->kernel, access, strides);
+  memcpy(strides, cover->facts->strides[step->access], sizeof strides);
   bool is_dense = step->kind == STEP_RELOAD || step->kind == STEP_SPILL || access->kind == TILE_UPDATED;
   int32_t axis_count = tensor->axis_count;
   for (int32_t i = axis_count - 1; i >= 0; i--) {
@@ -590,10 +572,9 @@ static Status computation_cycles(const TileOutline *outline, const TileStep *ste
                                  DiagSink *diag, double *out_cycles) {
   const TileOutlineCover *cover = &outline->covers.data[step->cover];
   double cycles[2], rounds = 1;
-  for (int begins = 0; begins < 2; begins++) {
-    RETURN_IF_ERROR(tile_computation_cycles(outline->kernel, outline->machine, cover->cover.first_stage,
-                                            cover->cover.last_stage, begins == 1, extents, diag, &cycles[begins]));
-  }
+  const TileWork *work;
+  RETURN_IF_ERROR(tile_facts_work(outline->facts, cover->facts, &cover->cover, diag, &work));
+  for (int begins = 0; begins < 2; begins++) cycles[begins] = tile_work_cycles(work, extents, begins == 1);
   for (int32_t l = cover->init_loop < 0 ? -1 : step->loop; l >= 0; l = outline->loops.data[l].parent) {
     rounds *= (double)outline->loops.data[l].trip_count;
     if (l == cover->init_loop) break;
@@ -661,17 +642,35 @@ static double ring_life(const TileOutline *outline, const CostSums *sums, double
   return life;
 }
 
-/* What the rings' slots let everything take: one cover computes after the other, each as fast as it gets its tiles. */
-static double pipeline_cycles(const TileOutline *outline, const CostSums *sums, double crowding) {
-  double *covers = ARENA_NEW_ARRAY(outline->arena, double, outline->covers.count), longest = 0, sum = 0;
+/* How long slots of a ring are taken (ring_life), whatever their number, and for which cover. */
+typedef struct RingLife {
+  double cycles;
+  int32_t cover;
+} RingLife;
+
+/* Of all rings, by Tensor. */
+static const RingLife *ring_lives(const TileOutline *outline, const CostSums *sums, double crowding) {
+  RingLife *lives = ARENA_NEW_ARRAY(outline->arena, RingLife, outline->tensors.count);
+  for (int32_t t = 0; t < outline->tensors.count; t++)
+    if (outline->tensors.data[t].kind == PLAN_RING)
+      lives[t].cycles = ring_life(outline, sums, crowding, t, &lives[t].cover);
+  return lives;
+}
+
+/* What the rings' slots, in a tiling of |depth|, let everything take: one cover computes after the other, each as fast
+ * as it gets its tiles.  |covers|: room for one number each. */
+static double pipeline_cycles(const TileOutline *outline, const CostSums *sums, const RingLife *lives, int32_t depth,
+                              double *covers) {
+  double longest = 0, sum = 0;
+  for (int64_t c = 0; c < outline->covers.count; c++) covers[c] = 0;
   for (int64_t s = 0; s < outline->steps.count; s++) {
     const TileStep *step = &outline->steps.data[s];
     if (step->kind == STEP_COMPUTE) covers[step->cover] += sums->steps[s];
   }
   for (int32_t t = 0; t < outline->tensors.count; t++) {
     if (outline->tensors.data[t].kind != PLAN_RING) continue;
-    int32_t cover;
-    double share = ring_life(outline, sums, crowding, t, &cover) / outline->tensors.data[t].depth;
+    int32_t cover = lives[t].cover;
+    double share = lives[t].cycles / depth_at(&outline->tensors.data[t], depth);
     double *least = cover >= 0 ? &covers[cover] : &longest;
     if (share > *least) *least = share;
   }
@@ -679,24 +678,42 @@ static double pipeline_cycles(const TileOutline *outline, const CostSums *sums, 
   return sum > longest ? sum : longest;
 }
 
-int64_t tile_outline_footprint(const TileOutline *outline) {
+static int64_t footprint_at(const TileOutline *outline, int32_t depth) {
   int64_t bytes = 0;
-  for (int64_t t = 0; t < outline->tensors.count; t++)
-    bytes += outline->tensors.data[t].slots * outline->tensors.data[t].slot_bytes;
+  for (int64_t t = 0; t < outline->tensors.count; t++) {
+    const TileTensor *tensor = &outline->tensors.data[t];
+    bytes += slots_at(outline, tensor, depth) * tensor->slot_bytes;
+  }
   return bytes;
 }
 
-Status tile_outline_cost(const TileOutline *outline, DiagSink *diag, TilingCost *out_cost) {
-  CostSums sums = {.steps = ARENA_NEW_ARRAY(outline->arena, double, outline->steps.count)};
-  *out_cost = (TilingCost){.footprint = tile_outline_footprint(outline)};
+int64_t tile_outline_footprint(const TileOutline *outline) {
+  return footprint_at(outline, outline->tiling->depth);
+}
+
+static Status add_steps(const TileOutline *outline, DiagSink *diag, CostSums *sums) {
+  sums->steps = ARENA_NEW_ARRAY(outline->arena, double, outline->steps.count);
   for (int64_t s = 0; s < outline->steps.count; s++) {
     const TileStep *step = &outline->steps.data[s];
     if (step->kind == STEP_COMPUTE) {
-      RETURN_IF_ERROR(add_computation(outline, step, diag, &sums, &sums.steps[s]));
+      RETURN_IF_ERROR(add_computation(outline, step, diag, sums, &sums->steps[s]));
     } else {
-      add_transfer(outline, step, &sums, &sums.steps[s]);
+      add_transfer(outline, step, sums, &sums->steps[s]);
     }
   }
+  return STATUS_OK;
+}
+
+Status tile_outline_costs(const TileOutline *outline, int32_t first, int32_t count, int64_t most_bytes, DiagSink *diag,
+                          TilingCost *out_costs) {
+  bool is_any = false;
+  for (int32_t i = 0; i < count; i++) {
+    out_costs[i] = (TilingCost){.footprint = footprint_at(outline, first + i), .cycles = __builtin_inf()};
+    is_any = is_any || out_costs[i].footprint <= most_bytes;
+  }
+  if (!is_any) return STATUS_OK;
+  CostSums sums = {0};
+  RETURN_IF_ERROR(add_steps(outline, diag, &sums));
   const MachineDescription *machine = outline->machine;
   int32_t loader = tile_step_queue(machine, STEP_LOAD), storer = tile_step_queue(machine, STEP_STORE);
   bool one_queue = loader == storer;
@@ -704,10 +721,19 @@ Status tile_outline_cost(const TileOutline *outline, DiagSink *diag, TilingCost 
   if (!one_queue) memory += queue_pair_cycles(machine, loader, sums.loaded, storer, sums.stored);
   double moves = one_queue ? sums.load + sums.store : sums.load > sums.store ? sums.load : sums.store;
   double crowding = memory > moves && moves > 0 ? memory / moves : 1;
-  double longest = pipeline_cycles(outline, &sums, crowding);
   double transfers = moves > memory ? moves : memory;
-  if (transfers > longest) longest = transfers;
-  out_cost->busiest = transfers > sums.exec ? transfers : sums.exec;
-  out_cost->cycles = longest + sums.first_load + sums.last_store;
+  double *covers = ARENA_NEW_ARRAY(outline->arena, double, outline->covers.count);
+  const RingLife *lives = ring_lives(outline, &sums, crowding);
+  for (int32_t i = 0; i < count; i++) {
+    if (out_costs[i].footprint > most_bytes) continue;
+    double longest = pipeline_cycles(outline, &sums, lives, first + i, covers);
+    if (transfers > longest) longest = transfers;
+    out_costs[i].busiest = transfers > sums.exec ? transfers : sums.exec;
+    out_costs[i].cycles = longest + sums.first_load + sums.last_store;
+  }
   return STATUS_OK;
+}
+
+Status tile_outline_cost(const TileOutline *outline, DiagSink *diag, TilingCost *out_cost) {
+  return tile_outline_costs(outline, outline->tiling->depth, 1, INT64_MAX, diag, out_cost);
 }

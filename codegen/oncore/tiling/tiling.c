@@ -1,11 +1,10 @@
 #include "codegen/oncore/tiling/tiling.h"
 
-#include <stddef.h>
 #include <string.h>
 
 #include "base/checked_math.h"
-#include "base/hash_map.h"
 #include "codegen/oncore/tiling/buffer_shortage.h"
+#include "codegen/oncore/tiling/tiling_memo.h"
 
 enum { MAX_CANDIDATES = 64, MAX_ROUNDS = 64, MAX_PERMUTED = 3, GRID_POINTS = 1000, LEAST_SLICE = 16, MOST_STARTS = 8 };
 
@@ -16,9 +15,10 @@ typedef struct CandidateSet {
 } CandidateSet;
 
 typedef struct TilingSearch {
-  Arena *scratch, *outlines; /* |outlines|: of the tiling at hand */
+  Arena *scratch;
   const Kernel *kernel;
   const MachineDescription *machine;
+  TilingMemo *memo, *own; /* |own|: made for this search alone; NULL: it is the scope's */
   int64_t buffer_bytes;
   int32_t starts; /* of descents, for each form */
   DiagSink *diag;
@@ -27,15 +27,7 @@ typedef struct TilingSearch {
   ARRAY(TileWindows) windows;      /* of all loads */
   int64_t least_footprint;         /* of what any search for this depth looks at */
   Tiling least;                    /* that has it */
-  StringMap known;                 /* what identifies a tiling (tiling_key) → KnownTiling */
 } TilingSearch;
-
-/* What has been found of a tiling: descents from several starts, orders of loops and more extents come by the same
- * ones again, two of three times. */
-typedef struct KnownTiling {
-  int64_t footprint;
-  double cycles; /* infinity: it does not fit */
-} KnownTiling;
 
 /* A point of the search: a candidate per dim. */
 typedef struct TilingPoint {
@@ -152,78 +144,47 @@ static Tiling cut_tiling(const Kernel *kernel, const Tiling *tiling) {
   return cut;
 }
 
-/* The bytes of what a search varies; the extents of a Kernel's dims are the last. */
-typedef struct TilingKey {
-  int8_t outer[KERNEL_MAX_DIMS], outer_count, depth, flags, position, tap;
-  int8_t rows, rest[2]; /* 0: no padding */
-  int64_t slice, extents[KERNEL_MAX_DIMS];
-} TilingKey;
-
-_Static_assert(sizeof(TilingKey) == 8 * (KERNEL_MAX_DIMS + 1) + KERNEL_MAX_DIMS + 8, "no padding in what is compared");
-
-static TilingKey tiling_key(const Kernel *kernel, const Tiling *tiling) {
-  TilingKey key = {.slice = tiling->slice, .outer_count = (int8_t)tiling->outer_count, .depth = (int8_t)tiling->depth};
-  for (int32_t d = 0; d < kernel->dim_count; d++) key.extents[d] = tiling->extents[d];
-  for (int32_t i = 0; i < tiling->outer_count; i++) key.outer[i] = (int8_t)tiling->outer[i];
-  const TileSlide *slide = &tiling->slide;
-  bool flags[] = {tiling->splits_stages, tiling->spills_rows, tiling->holds_windows, tiling->in_place, slide->is_on};
-  for (int i = 0; i < 5; i++) key.flags = (int8_t)(key.flags | flags[i] << i);
-  if (slide->is_on) {
-    key.position = (int8_t)slide->position;
-    key.tap = (int8_t)slide->tap;
-    key.rows = slide->rows > 1;
-  }
-  return key;
-}
-
-/* |tiling| with loops over what is cut only. */
-static KnownTiling find_cost(TilingSearch *search, const Tiling *tiling) {
-  TileOutline outline;
-  TilingCost cost;
-  KnownTiling found = {.cycles = TOO_LONG};
-  arena_reset(search->outlines);
-  tile_outline_make(search->outlines, search->kernel, search->machine, tiling, &outline);
-  found.footprint = tile_outline_footprint(&outline);
-  if (found.footprint < search->least_footprint) {
-    search->least_footprint = found.footprint;
-    search->least = *tiling;
-  }
-  if (found.footprint > search->buffer_bytes) return found;
-  Status status = tile_outline_cost(&outline, search->diag, &cost);
-  if (status != STATUS_OK) search->status = status;
-  if (status == STATUS_OK) found.cycles = cost.cycles;
-  return found;
-}
-
-static void evaluate(TilingSearch *search, TilingPoint *point) {
+/* What is known of |point|, wherever it fits; NULL: it is not allowed, or has an error. */
+static const TilingKnown *find_known(TilingSearch *search, TilingPoint *point) {
   const Kernel *kernel = search->kernel;
-  point->cycles = TOO_LONG;
   for (int32_t d = 0; d < kernel->dim_count; d++) {
     point->tiling.extents[d] = search->set->candidates[d][point->at[d]];
     bool whole = point->tiling.extents[d] == kernel->dims[d].extent;
-    if (!whole && kernel->dims[d].stage != KERNEL_OUTER && !point->tiling.splits_stages) return;
+    if (!whole && kernel->dims[d].stage != KERNEL_OUTER && !point->tiling.splits_stages) return NULL;
   }
-  if (!keeps_order(kernel, &point->tiling) || !keeps_sequence(kernel, &point->tiling)) return;
-  if (!cuts_windows_once(search, &point->tiling) || !slides_well(search, &point->tiling)) return;
+  if (!keeps_order(kernel, &point->tiling) || !keeps_sequence(kernel, &point->tiling)) return NULL;
+  if (!cuts_windows_once(search, &point->tiling) || !slides_well(search, &point->tiling)) return NULL;
   Tiling cut = cut_tiling(kernel, &point->tiling);
-  TilingKey key = tiling_key(kernel, &cut);
-  size_t size = offsetof(TilingKey, extents) + (size_t)kernel->dim_count * sizeof *key.extents;
-  StringView kept;
-  void **known = string_map_enter(&search->known, (StringView){(const char *)&key, size}, search->scratch, &kept);
-  if (*known == NULL) {
-    KnownTiling *found = ARENA_NEW(search->scratch, KnownTiling);
-    *found = find_cost(search, &cut);
-    *known = found;
-  }
-  const KnownTiling *found = *known;
-  point->footprint = found->footprint;
-  point->cycles = found->cycles;
+  const TilingKnown *known;
+  Status status = tiling_memo_find(search->memo, &cut, search->diag, &known);
+  if (status != STATUS_OK) search->status = status;
+  return status == STATUS_OK ? known : NULL;
+}
+
+/* |point| is |known|, in the search's Buffer and with its depth. */
+static void set_cost(TilingSearch *search, const TilingKnown *known, TilingPoint *point) {
+  point->cycles = TOO_LONG;
+  if (known == NULL) return;
+  const TilingCost *cost = tiling_known_cost(known, point->tiling.depth);
+  point->footprint = cost->footprint;
+  if (cost->footprint <= search->buffer_bytes) point->cycles = cost->cycles;
+  if (cost->footprint >= search->least_footprint) return;
+  search->least_footprint = cost->footprint;
+  search->least = cut_tiling(search->kernel, &point->tiling);
+}
+
+static void evaluate(TilingSearch *search, TilingPoint *point) {
+  set_cost(search, find_known(search, point), point);
 }
 
 /* --- descent --- */
 
+static bool is_less(double a, double b) {
+  return a < b * (1 - 1e-9);
+}
+
 static bool improves(const TilingPoint *a, const TilingPoint *b) {
-  return a->cycles < b->cycles * (1 - 1e-9);
+  return is_less(a->cycles, b->cycles);
 }
 
 /* The best neighbour: one dim up or down a candidate or to either end, with another one down a candidate or all the way
@@ -283,10 +244,17 @@ static void add_start(const TilingSearch *search, const TilingPoint *point, Tili
   }
 }
 
-/* The best points of a grid of about GRID_POINTS over the free dims, evenly spaced among the candidates: dims have to
- * grow together to be worth it, and single steps do not see that. */
-static void best_of_grid(TilingSearch *search, const TilingPoint *point, TilingStarts *starts) {
-  int32_t dims[KERNEL_MAX_DIMS], count = free_dims(search, &point->tiling, dims), levels = 2;
+/* About GRID_POINTS points over the free dims, evenly spaced among the candidates. */
+typedef struct TilingGrid {
+  int32_t dims[KERNEL_MAX_DIMS]; /* the free ones, innermost first; beyond |count| of them even two levels are too many:
+                                    those further out stay at one index */
+  int64_t sizes[KERNEL_MAX_DIMS]; /* levels of each */
+  int32_t count;
+  int64_t total;
+} TilingGrid;
+
+static TilingGrid make_grid(const TilingSearch *search, const Tiling *form) {
+  int32_t dims[KERNEL_MAX_DIMS], count = free_dims(search, form, dims), levels = 2;
   int64_t total = 1;
   for (bool grows = true; grows && levels < MAX_CANDIDATES; levels++) {
     total = 1;
@@ -294,28 +262,60 @@ static void best_of_grid(TilingSearch *search, const TilingPoint *point, TilingS
       total *= min_i64(levels + 1, search->set->counts[dims[i]]);
     grows = total <= GRID_POINTS;
   }
-  total = 1;
-  int32_t used = 0; /* beyond this many dims even two levels are too many: those further out stay at one index */
-  for (; used < count; used++) {
-    int64_t more = total * min_i64(levels - 1, search->set->counts[dims[count - 1 - used]]);
-    if (more > 4 * GRID_POINTS) break;
-    total = more;
+  TilingGrid grid = {.total = 1};
+  for (; grid.count < count; grid.count++) {
+    int32_t dim = dims[count - 1 - grid.count];
+    int64_t here = min_i64(levels - 1, search->set->counts[dim]);
+    if (grid.total * here > 4 * GRID_POINTS) break;
+    grid.dims[grid.count] = dim;
+    grid.sizes[grid.count] = here;
+    grid.total *= here;
   }
-  TilingPoint first = *point;
-  evaluate(search, &first);
-  for (int32_t i = 0; i < search->starts; i++) starts->points[i] = first;
-  for (int64_t number = 0; number < total && search->status == STATUS_OK; number++) {
-    TilingPoint next = *point;
-    int64_t rest = number;
-    for (int32_t i = 0; i < used; i++) {
-      int32_t dim = dims[count - 1 - i];
-      int64_t here = min_i64(levels - 1, search->set->counts[dim]);
-      next.at[dim] = here == 1 ? 0 : (int32_t)(rest % here * (search->set->counts[dim] - 1) / (here - 1));
-      rest /= here;
+  return grid;
+}
+
+/* Moves |point| to place |number| of |grid|. */
+static void set_place(const TilingSearch *search, const TilingGrid *grid, int64_t number, TilingPoint *point) {
+  for (int32_t i = 0; i < grid->count; i++) {
+    int32_t last = search->set->counts[grid->dims[i]] - 1;
+    int64_t here = grid->sizes[i];
+    int32_t at = here == 1 ? 0 : (int32_t)(number % here * last / (here - 1));
+    point->at[grid->dims[i]] = at;
+    point->tiling.extents[grid->dims[i]] = search->set->candidates[grid->dims[i]][at];
+    number /= here;
+  }
+}
+
+/* Whether a point at that |cost| is a better start than one of those. */
+static bool is_better_start(const TilingSearch *search, const TilingCost *cost, const TilingStarts *starts) {
+  for (int32_t i = 0; i < search->starts; i++) {
+    bool fits = cost->footprint <= search->buffer_bytes >> i;
+    if (fits && is_less(cost->cycles, starts->points[i].cycles)) return true;
+  }
+  return false;
+}
+
+/* The best points of the grid: dims have to grow together to be worth it, and single steps do not see that. */
+static void best_of_grid(TilingSearch *search, const TilingPoint *point, TilingStarts *starts) {
+  TilingGrid grid = make_grid(search, &point->tiling);
+  TilingGridMemo *memo = tiling_memo_grid(search->memo, &point->tiling, grid.total);
+  TilingPoint next = *point;
+  evaluate(search, &next);
+  for (int32_t i = 0; i < search->starts; i++) starts->points[i] = next;
+  for (int64_t number = 0; number < grid.total && search->status == STATUS_OK; number++) {
+    if (!memo->is_full) {
+      set_place(search, &grid, number, &next);
+      memo->known[number] = find_known(search, &next);
     }
-    evaluate(search, &next);
+    const TilingKnown *known = memo->known[number];
+    if (known == NULL) continue;
+    const TilingCost *cost = tiling_known_cost(known, point->tiling.depth);
+    if (cost->footprint >= search->least_footprint && !is_better_start(search, cost, starts)) continue;
+    set_place(search, &grid, number, &next);
+    set_cost(search, known, &next);
     add_start(search, &next, starts);
   }
+  memo->is_full = search->status == STATUS_OK;
 }
 
 /* Loops of the cut outer dims in other orders. */
@@ -513,7 +513,7 @@ static void add_choice(const TilingSearch *search, const TilingPoint *point, Til
   found.tiling.cycles = found.cycles;
   XLAC_CHECK(choices->count < TILING_CHOICES);
   int32_t at = choices->count++;
-  for (; at > 0 && found.cycles < choices->tilings[at - 1].cycles * (1 - 1e-9); at--)
+  for (; at > 0 && is_less(found.cycles, choices->tilings[at - 1].cycles); at--)
     choices->tilings[at] = choices->tilings[at - 1];
   choices->tilings[at] = found.tiling;
 }
@@ -538,8 +538,8 @@ static void search_init(TilingSearch *search, Arena *arena, const Kernel *kernel
   search->buffer_bytes = scope->buffer_bytes;
   search->starts = scope->effort < 4 ? 1 : scope->effort < 7 ? 3 : MOST_STARTS;
   search->least_footprint = INT64_MAX;
-  search->outlines = arena_create();
-  string_map_init(&search->known, arena);
+  search->own = scope->memo == NULL ? tiling_memo_create(kernel, machine, scope->buffer_bytes) : NULL;
+  search->memo = scope->memo == NULL ? search->own : scope->memo;
   find_windows(search);
   make_candidates(search, &search->fine, 16);
   make_candidates(search, &search->coarse, 6);
@@ -577,7 +577,7 @@ Status tiling_search_forms(Arena *arena, const Kernel *kernel, const MachineDesc
     sliding.slide.rows = sliding.slide.step;
     if (sliding.slide.rows > 1) find_choice(&search, &sliding, out_choices);
   }
-  arena_destroy(search.outlines);
+  tiling_memo_destroy(search.own);
   RETURN_IF_ERROR(search.status);
   if (out_choices->count > 0) return STATUS_OK;
   return buffer_shortage_report(kernel, machine, &search.least, scope->buffer_bytes, diag);
@@ -678,6 +678,6 @@ Status tiling_neighbours(Arena *arena, const Kernel *kernel, const MachineDescri
     add_steps(&search, &next, out_choices);
   }
   if (is_among && !from->slide.is_on && !has_sequence(kernel)) add_exchanges(&search, &point, out_choices);
-  arena_destroy(search.outlines);
+  tiling_memo_destroy(search.own);
   return search.status;
 }

@@ -8,6 +8,7 @@
 #define XLAC_CODEGEN_ONCORE_TILING_TILING_H
 
 #include "codegen/oncore/plan/tile_access.h"
+#include "codegen/oncore/tiling/tile_facts.h"
 #include "hlo/machine/description/machine_description.h"
 
 /* Windows that move along an outer dim one position at a time: what the next position sees as well stays, so that each
@@ -78,6 +79,8 @@ typedef struct TileTensor {
   int64_t extents[KERNEL_MAX_DIMS]; /* of one slot */
   int32_t slots;
   int32_t depth;      /* RING: iterations whose tiles are there at once: |slots|, but where they slide */
+  int32_t least;      /* RING: slots that it has at least, whatever the tiling's depth */
+  int64_t rows;       /* of a ring that slides: those that the first position sees, of its first slot; 0: it does not */
   int64_t slot_bytes; /* aligned */
   int32_t loop;       /* in which its slots are filled anew */
   int32_t buffer;     /* of the Kernel, -1: sums and indices */
@@ -87,6 +90,7 @@ typedef struct TileTensor {
 /* The stages that one computation covers, or an index tile. */
 typedef struct TileOutlineCover {
   TileCover cover;
+  CoverFacts *facts;
   TileAccesses accesses;
   const TileWindows **windows; /* by access: those that its tile holds once, NULL: none */
   int32_t *tensors;            /* by access */
@@ -98,6 +102,7 @@ typedef struct TileOutlineCover {
 /* A tiled Kernel as a list of steps in program order: a step stands in its loop, and a loop where its first step is. */
 typedef struct TileOutline {
   Arena *arena;
+  TileFacts *facts;
   const Kernel *kernel;
   const MachineDescription *machine;
   const Tiling *tiling;
@@ -114,6 +119,8 @@ typedef struct TileOutline {
 /* The outline of |tiling|, in |arena|. */
 void tile_outline_make(Arena *arena, const Kernel *kernel, const MachineDescription *machine, const Tiling *tiling,
                        TileOutline *out_outline);
+/* The same of the Kernel of |facts|, which outlive it. */
+void tile_outline_make_of(Arena *arena, TileFacts *facts, const Tiling *tiling, TileOutline *out_outline);
 
 /* What a tile with |windows| holds: its points, by dim of the Kernel.  Of one that slides: what load |fills| brings, or
  * (NULL) what the computation at hand sees. */
@@ -128,20 +135,24 @@ bool tile_slide_has_rows(const TileOutline *outline, const TileWindows *windows,
 /* Executions of what stands in |loop|. */
 int64_t tile_outline_instances(const TileOutline *outline, int32_t loop);
 
-/* Strides in memory, in elements, along the axes of |access|, its parts included, as its tile has them; 0 where the
- * address is not linear in the dim. */
-void tile_access_strides(const Kernel *kernel, const TileAccess *access, int64_t *out_strides);
-
 /* Bytes of the Buffer. */
 int64_t tile_outline_footprint(const TileOutline *outline);
 /* Footprint and estimate. STATUS_UNSUPPORTED for types the machine does not compute with. */
 MUST_USE Status tile_outline_cost(const TileOutline *outline, DiagSink *diag, TilingCost *out_cost);
+/* The same of the tilings that are as |outline|'s, but of depth |first|, the next one, and so on: |count| of them.
+ * Those with a footprint beyond |most_bytes| have no estimate: infinity. */
+MUST_USE Status tile_outline_costs(const TileOutline *outline, int32_t first, int32_t count, int64_t most_bytes,
+                                   DiagSink *diag, TilingCost *out_costs);
+
+/* What searches have found of a Kernel's tilings, for others of the same one (tiling_memo.h). */
+typedef struct TilingMemo TilingMemo;
 
 /* What a search may use. */
 typedef struct TilingScope {
   int64_t buffer_bytes;
-  int32_t depth;  /* slots of rings, >= 1 */
-  int32_t effort; /* 1 to 9: from how many of the grid's points descents start */
+  int32_t depth;    /* slots of rings, >= 1 */
+  int32_t effort;   /* 1 to 9: from how many of the grid's points descents start */
+  TilingMemo *memo; /* of the Kernel on the machine; NULL: the search has its own */
 } TilingScope;
 
 /* Tilings, the best by estimate first. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "codegen/oncore/emit/oncore_testing.h"
+#include "codegen/oncore/tiling/tiling_memo.h"
 
 /* The footprint that the search believes in, and the one of its outline. */
 static TilingCost cost_of(Fixture *fixture, const Kernel *kernel, const MachineDescription *machine,
@@ -23,14 +24,42 @@ static void tiling_fits_whatever_the_buffer(void **state) {
     for (int64_t bytes = 2500; bytes < 300000; bytes = bytes * 7 / 3) {
       for (int32_t depth = 1; depth <= 3; depth++) {
         Tiling tiling;
-        if (tiling_search(fixture->arena, kernel, machine, &(TilingScope){bytes, depth, 5}, &fixture->diag, &tiling) !=
-            STATUS_OK)
+        if (tiling_search(fixture->arena, kernel, machine, &(TilingScope){bytes, depth, 5, NULL}, &fixture->diag,
+                          &tiling) != STATUS_OK)
           continue;
         TilingCost cost = cost_of(fixture, kernel, machine, &tiling);
         assert_true(cost.footprint <= bytes);
         assert_true(cost.cycles == tiling.cycles);
       }
     }
+  }
+}
+
+/* Searches that know what others have found, in other Buffers and with other slots, find what they would by themselves.
+ */
+static void tiling_memo_changes_nothing(void **state) {
+  Fixture *fixture = *state;
+  enum { MOST = 1 << 18 };
+  MachineDescription *machine = make_machine(fixture, "vp-ref");
+  for (int m = 0; m < TESTING_MODULES; m++) {
+    const Kernel *kernel = make_kernel(fixture, testing_modules[m]);
+    TilingMemo *memo = tiling_memo_create(kernel, machine, MOST);
+    for (int64_t bytes = 4096; bytes <= MOST; bytes *= 8) {
+      for (int32_t depth = 1; depth <= TILING_KNOWN_DEPTHS + 1; depth += 2) {
+        TilingScope scope = {bytes, depth, 5, NULL}, knowing = {bytes, depth, 5, memo};
+        TilingChoices alone, with;
+        Status status = tiling_search_forms(fixture->arena, kernel, machine, &scope, &fixture->diag, &alone);
+        assert_int_equal(tiling_search_forms(fixture->arena, kernel, machine, &knowing, &fixture->diag, &with), status);
+        assert_int_equal(with.count, alone.count);
+        for (int32_t c = 0; c < alone.count; c++) {
+          const Tiling *a = &alone.tilings[c], *b = &with.tilings[c];
+          assert_true(a->cycles == b->cycles && a->outer_count == b->outer_count);
+          assert_memory_equal(a->extents, b->extents, sizeof a->extents);
+          assert_memory_equal(a->outer, b->outer, sizeof *a->outer * (size_t)a->outer_count);
+        }
+      }
+    }
+    tiling_memo_destroy(memo);
   }
 }
 
@@ -88,7 +117,7 @@ static void tiling_estimate_falls_with_depth(void **state) {
     const Kernel *kernel = make_kernel(fixture, testing_modules[m]);
     Tiling tiling;
     assert_int_equal(
-        tiling_search(fixture->arena, kernel, machine, &(TilingScope){16384, 1, 5}, &fixture->diag, &tiling),
+        tiling_search(fixture->arena, kernel, machine, &(TilingScope){16384, 1, 5, NULL}, &fixture->diag, &tiling),
         STATUS_OK);
     double before = 1e300;
     for (tiling.depth = 1; tiling.depth < 5; tiling.depth++) {
@@ -140,6 +169,7 @@ static void tiling_shortage_names_least_buffer(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(tiling_fits_whatever_the_buffer, create, destroy),
+      cmocka_unit_test_setup_teardown(tiling_memo_changes_nothing, create, destroy),
       cmocka_unit_test_setup_teardown(tiling_estimate_falls_with_better_machines, create, destroy),
       cmocka_unit_test_setup_teardown(tiler_takes_the_faster_depth, create, destroy),
       cmocka_unit_test_setup_teardown(tiling_estimate_falls_with_depth, create, destroy),
