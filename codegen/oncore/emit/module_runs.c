@@ -293,6 +293,20 @@ static void add_launch(RunStream *run, int32_t number) {
   run->first[number + 1] = first + (int32_t)launch.stream->commands.count;
 }
 
+/* Room for the |instances| of all launches. */
+static void reserve_stream(RunStream *run, int64_t instances) {
+  RunFinder *finder = run->finder;
+  int64_t accesses = 0, edges = 0;
+  for (int32_t l = 0; l < run->launches; l++) {
+    const CommandStream *stream = finder->streams[plan_of(finder, run->event[l])];
+    accesses += stream->accesses.count;
+    edges += stream->edges.count;
+  }
+  array_reserve(&run->stream.commands, run->scratch, instances);
+  array_reserve(&run->stream.accesses, run->scratch, accesses);
+  array_reserve(&run->stream.edges, run->scratch, edges);
+}
+
 static void make_run_stream(RunStream *run, const OpenRun *open) {
   RunFinder *finder = run->finder;
   Arena *scratch = run->scratch;
@@ -307,6 +321,7 @@ static void make_run_stream(RunStream *run, const OpenRun *open) {
   command_stream_init(&run->stream, scratch, finder->plans->machine->buffer.size);
   run->stream.objects.data[BUFFER_OBJECT].flags |= OBJECT_INITIALISED; /* each plan is proved by itself as well */
   run->space = command_stream_add_object(&run->stream, SV("space"), ANY_BYTES, OBJECT_INITIALISED);
+  reserve_stream(run, open->instances);
   for (int32_t l = 0; l < run->launches; l++) add_launch(run, l);
 }
 

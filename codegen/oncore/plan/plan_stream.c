@@ -12,6 +12,12 @@
 
 #define MOST_INSTANCES (INT64_C(1) << 26)
 
+/* The bytes of an operand, and where they are. */
+typedef struct Operand {
+  int32_t object;
+  ByteBox box;
+} Operand;
+
 typedef struct PlanExpander {
   Arena *arena;
   const Plan *plan;
@@ -19,6 +25,7 @@ typedef struct PlanExpander {
   DiagSink *diag;
   CommandStream *stream;
   int64_t *iterations; /* by loop: the one at hand */
+  bool is_timed;       /* nobody asks for bytes */
   int64_t dims;        /* levels that a descriptor of the queue at hand walks */
   const int64_t *scalars;
   const bool *is_anywhere;       /* by memory view: its run-time places count as the whole array */
@@ -30,6 +37,7 @@ typedef struct PlanExpander {
   int32_t **instances;           /* by command: stream numbers of all its instances */
   OperandUses *uses;             /* by command */
   const TileWork **works;        /* by command: what its stages compute; NULL: not asked for yet */
+  Operand *targets;              /* of the instance at hand */
   int32_t *awaited;              /* by consumer's and producer's queue: the latest instance waited for, -1: none */
 } PlanExpander;
 
@@ -124,12 +132,6 @@ static bool initialises(const PlanExpander *expander, const PlanCommand *command
   return true;
 }
 
-/* The bytes of an operand, and where they are. */
-typedef struct Operand {
-  int32_t object;
-  ByteBox box;
-} Operand;
-
 static Operand operand_at(const PlanExpander *expander, const PlanRef *ref) {
   RefMove move;
   const bool *is_anywhere = ref->is_memory ? expander->is_anywhere : expander->is_anywhere_there;
@@ -174,8 +176,7 @@ static void add_source(const PlanExpander *expander, int32_t number, int32_t pla
   bool updates = false;
   for (int32_t t = 0; t < command->target_count && !updates; t++) {
     if (!operand_in_place(&expander->uses[number], place, t)) continue;
-    Operand target = operand_at(expander, &command->targets[t]);
-    updates = is_same_place(&source, &target);
+    updates = is_same_place(&source, &expander->targets[t]);
   }
   if (updates)
     command_stream_add_update_read(expander->stream, source.object, &source.box);
@@ -189,18 +190,17 @@ static void add_accesses(PlanExpander *expander, int32_t number) {
   const OperandUses *uses = &expander->uses[number];
   bool starts = command->keeps_accumulators && initialises(expander, command);
   CommandStream *stream = expander->stream;
+  Operand *targets = expander->targets;
+  for (int32_t t = 0; t < command->target_count; t++) targets[t] = operand_at(expander, &command->targets[t]);
   for (int32_t s = 0; s < command->source_count; s++) add_source(expander, number, s);
   for (int32_t t = 0; t < command->target_count; t++) {
-    if (!uses->goes_on[t] || starts) continue;
-    Operand target = operand_at(expander, &command->targets[t]);
-    command_stream_add_update_read(stream, target.object, &target.box);
+    if (uses->goes_on[t] && !starts) command_stream_add_update_read(stream, targets[t].object, &targets[t].box);
   }
   for (int32_t t = 0; t < command->target_count; t++) {
-    Operand target = operand_at(expander, &command->targets[t]);
     if (uses->reads_back[t])
-      command_stream_add_scratch(stream, target.object, &target.box);
+      command_stream_add_scratch(stream, targets[t].object, &targets[t].box);
     else
-      command_stream_add_update_write(stream, target.object, &target.box);
+      command_stream_add_update_write(stream, targets[t].object, &targets[t].box);
   }
 }
 
@@ -330,7 +330,7 @@ static Status expand_command(PlanExpander *expander, int32_t number) {
   expander->dims = command->verb == PLAN_BARRIER ? 0 : expander->machine->queues[command->queue].dims;
   RETURN_IF_ERROR(begin_instance(expander, number, &instance));
   if (command->verb != PLAN_BARRIER) {
-    add_accesses(expander, number);
+    if (!expander->is_timed) add_accesses(expander, number);
     add_edges(expander, number);
   }
   expander->instances[number][expander->started[number]++] = instance;
@@ -454,7 +454,7 @@ static void add_held_objects(PlanExpander *expander) {
 }
 
 static Status make_stream(Arena *arena, const Plan *plan, const MachineDescription *machine, const int64_t *scalars,
-                          const bool *is_anywhere, const bool *is_anywhere_there, DiagSink *diag,
+                          const bool *is_anywhere, const bool *is_anywhere_there, bool is_timed, DiagSink *diag,
                           CommandStream *out_stream) {
   if (plan_instance_count(plan) > MOST_INSTANCES) {
     return diag_error(diag, STATUS_EXHAUSTED, NO_LOC, "plan-too-long",
@@ -465,6 +465,7 @@ static Status make_stream(Arena *arena, const Plan *plan, const MachineDescripti
   PlanExpander expander = {.arena = arena, .plan = plan, .machine = machine, .diag = diag, .stream = out_stream};
   expander.iterations = ARENA_NEW_ARRAY(arena, int64_t, plan->loop_count);
   expander.scalars = scalars;
+  expander.is_timed = is_timed;
   expander.is_anywhere = is_anywhere;
   expander.is_anywhere_there = is_anywhere_there;
   expander.memory_objects = ARENA_NEW_ARRAY(arena, int32_t, plan->memory_count);
@@ -474,12 +475,16 @@ static Status make_stream(Arena *arena, const Plan *plan, const MachineDescripti
   expander.uses = ARENA_NEW_ARRAY(arena, OperandUses, plan->command_count);
   expander.works = ARENA_NEW_ARRAY(arena, const TileWork *, plan->command_count);
   expander.instances = ARENA_NEW_ARRAY(arena, int32_t *, plan->command_count);
+  int32_t most_targets = 0;
+  for (int32_t c = 0; c < plan->command_count; c++)
+    if (plan->commands[c].target_count > most_targets) most_targets = plan->commands[c].target_count;
+  expander.targets = ARENA_NEW_ARRAY(arena, Operand, most_targets);
   int32_t queue_pairs = machine->queue_count * machine->queue_count;
   expander.awaited = ARENA_NEW_ARRAY(arena, int32_t, queue_pairs);
   for (int32_t i = 0; i < queue_pairs; i++) expander.awaited[i] = -1;
   for (int32_t c = 0; c < plan->command_count; c++) {
     const PlanCommand *command = &plan->commands[c];
-    expander.uses[c] = operand_uses(arena, plan, command);
+    if (!is_timed) expander.uses[c] = operand_uses(arena, plan, command);
     expander.instances[c] = ARENA_NEW_ARRAY(arena, int32_t, plan_loop_instances(plan, command->loop));
   }
   add_objects(&expander);
@@ -487,16 +492,32 @@ static Status make_stream(Arena *arena, const Plan *plan, const MachineDescripti
   return expand_block(&expander, &plan->block);
 }
 
-Status plan_stream_make(Arena *arena, const Plan *plan, const MachineDescription *machine, DiagSink *diag,
-                        CommandStream *out_stream) {
+/* Run-time starts as their lower bounds. */
+static const int64_t *lower_bounds(Arena *arena, const Plan *plan) {
   int64_t *scalars = ARENA_NEW_ARRAY(arena, int64_t, plan->scalar_count);
   for (int32_t s = 0; s < plan->scalar_count; s++) scalars[s] = plan->scalars[s].lower;
-  return make_stream(arena, plan, machine, scalars, run_time_views(arena, plan), run_time_tensors(arena, plan), diag,
-                     out_stream);
+  return scalars;
+}
+
+/* By memory view or Tensor. */
+static const bool *nowhere(Arena *arena, const Plan *plan) {
+  return ARENA_NEW_ARRAY(arena, bool, plan->memory_count + plan->tensor_count + 1);
+}
+
+Status plan_stream_make(Arena *arena, const Plan *plan, const MachineDescription *machine, DiagSink *diag,
+                        CommandStream *out_stream) {
+  return make_stream(arena, plan, machine, lower_bounds(arena, plan), run_time_views(arena, plan),
+                     run_time_tensors(arena, plan), false, diag, out_stream);
+}
+
+Status plan_stream_make_timed(Arena *arena, const Plan *plan, const MachineDescription *machine, DiagSink *diag,
+                              CommandStream *out_stream) {
+  const bool *is_anywhere = nowhere(arena, plan);
+  return make_stream(arena, plan, machine, lower_bounds(arena, plan), is_anywhere, is_anywhere, true, diag, out_stream);
 }
 
 Status plan_stream_make_at(Arena *arena, const Plan *plan, const MachineDescription *machine, const int64_t *scalars,
                            DiagSink *diag, CommandStream *out_stream) {
-  const bool *nowhere = ARENA_NEW_ARRAY(arena, bool, plan->memory_count + plan->tensor_count + 1);
-  return make_stream(arena, plan, machine, scalars, nowhere, nowhere, diag, out_stream);
+  const bool *is_anywhere = nowhere(arena, plan);
+  return make_stream(arena, plan, machine, scalars, is_anywhere, is_anywhere, false, diag, out_stream);
 }

@@ -19,8 +19,11 @@ int64_t plan_instance_count(const Plan *plan);
  */
 MUST_USE Status plan_stream_make(Arena *arena, const Plan *plan, const MachineDescription *machine, DiagSink *diag,
                                  CommandStream *out_stream);
-/* The same for one execution: run-time starts have the values |scalars|, in the plan's order, and only places that the
- * Kernel's address describes count as their whole array. */
+/* The same without the bytes that commands touch: for cycles alone. */
+MUST_USE Status plan_stream_make_timed(Arena *arena, const Plan *plan, const MachineDescription *machine,
+                                       DiagSink *diag, CommandStream *out_stream);
+/* That of plan_stream_make for one execution: run-time starts have the values |scalars|, in the plan's order, and only
+ * places that the Kernel's address describes count as their whole array. */
 MUST_USE Status plan_stream_make_at(Arena *arena, const Plan *plan, const MachineDescription *machine,
                                     const int64_t *scalars, DiagSink *diag, CommandStream *out_stream);
 

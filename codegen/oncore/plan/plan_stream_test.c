@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "codegen/oncore/emit/oncore_testing.h"
+#include "hlo/machine/stream/queue_simulation.h"
 
 static CommandStream stream_of(Fixture *fixture, const Plan *plan, const MachineDescription *machine) {
   CommandStream stream;
@@ -62,11 +63,30 @@ static void plan_stream_simulates_as_closed_form(void **state) {
   }
 }
 
+/* Without the bytes that commands touch they take as long. */
+static void plan_stream_for_time_takes_as_long(void **state) {
+  Fixture *fixture = *state;
+  static const char *const machines[] = {"vp-ref", "vp-tiny", "vtcm4m"};
+  for (int i = 0; i < 3; i++) {
+    const MachineDescription *machine = make_machine(fixture, machines[i]);
+    for (int m = 0; m < TESTING_MODULES; m++) {
+      const Plan *plan = make_plan(fixture, testing_modules[m], machine);
+      CommandStream whole = stream_of(fixture, plan, machine), timed;
+      assert_int_equal(plan_stream_make_timed(fixture->arena, plan, machine, &fixture->diag, &timed), STATUS_OK);
+      assert_int_equal(timed.accesses.count, 0);
+      assert_int_equal(timed.edges.count, whole.edges.count);
+      double cycles = queue_simulation_run(fixture->arena, fixture->arena, &whole, machine).cycles;
+      assert_true(queue_simulation_run(fixture->arena, fixture->arena, &timed, machine).cycles == cycles);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(plan_stream_moves_arrays_once, create, destroy),
       cmocka_unit_test_setup_teardown(plan_stream_edges_point_back, create, destroy),
       cmocka_unit_test_setup_teardown(plan_stream_simulates_as_closed_form, create, destroy),
+      cmocka_unit_test_setup_teardown(plan_stream_for_time_takes_as_long, create, destroy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

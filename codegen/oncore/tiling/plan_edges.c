@@ -297,10 +297,21 @@ Status plan_edges_derive_any(Plan *plan, const MachineDescription *machine, Plan
   return status;
 }
 
+static bool has_unordered_queues(const MachineDescription *machine) {
+  bool is_any = false;
+  for (int32_t q = 0; q < machine->queue_count; q++)
+    is_any = is_any || machine->queues[q].complete != COMPLETE_IN_ORDER;
+  return is_any;
+}
+
+bool plan_edges_derive_all(Plan *plan, const MachineDescription *machine, PlanCommand *commands) {
+  if (has_unordered_queues(machine) || machine->sync.kind == SYNC_FLAG) return false;
+  derive(plan, machine, commands);
+  return true;
+}
+
 Status plan_edges_derive(Plan *plan, const MachineDescription *machine, PlanCommand *commands, DiagSink *diag) {
-  for (int32_t q = 0; q < machine->queue_count; q++) {
-    if (machine->queues[q].complete != COMPLETE_IN_ORDER) return plan_edges_derive_any(plan, machine, commands, diag);
-  }
+  if (has_unordered_queues(machine)) return plan_edges_derive_any(plan, machine, commands, diag);
   derive(plan, machine, commands);
   return prune(plan, machine, commands, diag);
 }

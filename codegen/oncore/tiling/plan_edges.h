@@ -13,8 +13,12 @@
  * plan_edges_derive_any does. */
 MUST_USE Status plan_edges_derive(Plan *plan, const MachineDescription *machine, PlanCommand *commands, DiagSink *diag);
 
-/* The same for plans in which several commands fill the slots of a ring, on any machine: what plan_edges_complete adds
- * to the plan with short loops. */
+/* The same without dropping what others imply, which takes no time in a simulation; false, and nothing, on a machine
+ * with unordered queues or one whose flags edges take. */
+bool plan_edges_derive_all(Plan *plan, const MachineDescription *machine, PlanCommand *commands);
+
+/* That of plan_edges_derive for plans in which several commands fill the slots of a ring, on any machine: what
+ * plan_edges_complete adds to the plan with short loops. */
 MUST_USE Status plan_edges_derive_any(Plan *plan, const MachineDescription *machine, PlanCommand *commands,
                                       DiagSink *diag);
 

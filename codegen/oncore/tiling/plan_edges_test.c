@@ -68,10 +68,34 @@ static void plan_edges_hold_for_unordered_queues(void **state) {
   assert_true(made >= 5);
 }
 
+/* What others imply takes no time: plans are priced without dropping it. */
+static void plan_edges_that_are_implied_take_no_time(void **state) {
+  Fixture *fixture = *state;
+  MachineDescription *machine = make_machine(fixture, "vp-ref");
+  int more = 0;
+  for (int m = 0; m < TESTING_MODULES; m++) {
+    const Plan *plan = make_plan(fixture, testing_modules[m], machine);
+    Plan all = *plan;
+    PlanCommand *commands = ARENA_COPY_ARRAY(fixture->arena, PlanCommand, plan->commands, plan->command_count);
+    all.commands = commands;
+    assert_true(plan_edges_derive_all(&all, machine, commands));
+    PlanVerdict few, many;
+    assert_int_equal(plan_check(fixture->arena, plan, machine, &fixture->diag, &few), STATUS_OK);
+    assert_int_equal(plan_check(fixture->arena, &all, machine, &fixture->diag, &many), STATUS_OK);
+    if (hazard_report_faults(&many.hazards) > 0) continue; /* in place: several commands fill a ring */
+    assert_true(few.simulation.cycles == many.simulation.cycles);
+    more += many.hazards.counts[HAZARD_REDUNDANT_EDGE] > 0;
+  }
+  assert_true(more > 0);
+  machine->sync.kind = SYNC_FLAG;
+  assert_false(plan_edges_derive_all(&(Plan){0}, machine, NULL));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(plan_edges_are_enough_and_needed, create, destroy),
       cmocka_unit_test_setup_teardown(plan_edges_hold_for_unordered_queues, create, destroy),
+      cmocka_unit_test_setup_teardown(plan_edges_that_are_implied_take_no_time, create, destroy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

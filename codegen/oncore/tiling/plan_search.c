@@ -149,7 +149,7 @@ static Status price(PlanSearch *search, const Tiling *tiling, double share, bool
   double cycles;
   *out_better = false;
   Arena *arena = arena_create();
-  Status status = tiler_plan_tiling(arena, search->kernel, search->name, search->machine, tiling, search->options,
+  Status status = tiler_plan_tiling(arena, search->kernel, search->name, search->machine, tiling, search->options, true,
                                     &search->quiet, &plan);
   bool is_short = status == STATUS_OK && plan_instance_count(plan) <= MOST_COMPARED_INSTANCES;
   if (!is_short) {
@@ -161,10 +161,14 @@ static Status price(PlanSearch *search, const Tiling *tiling, double share, bool
   *out_better = status == STATUS_OK && cycles < share * search->least;
   arena_destroy(arena);
   if (!*out_better) return status;
+  status = tiler_plan_tiling(search->arena, search->kernel, search->name, search->machine, tiling, search->options,
+                             false, &search->quiet, &plan);
+  *out_better = status == STATUS_OK;
+  if (!*out_better) return STATUS_OK;
   search->least = cycles;
   search->tiling = *tiling;
-  return tiler_plan_tiling(search->arena, search->kernel, search->name, search->machine, tiling, search->options,
-                           &search->quiet, &search->best);
+  search->best = plan;
+  return STATUS_OK;
 }
 
 static bool goes_on(const PlanSearch *search) {
@@ -214,7 +218,7 @@ Status tiler_plan_knowing(Arena *arena, TilingMemo *memo, const Kernel *kernel, 
   diag_sink_init(&search.quiet, arena);
   search.tiling = list->tilings[0];
   search.budget = tiler_scope(machine, options, 1).effort * INSTANCES_BY_EFFORT;
-  RETURN_IF_ERROR(tiler_plan_tiling(arena, kernel, name, machine, &search.tiling, options, diag, &search.best));
+  RETURN_IF_ERROR(tiler_plan_tiling(arena, kernel, name, machine, &search.tiling, options, false, diag, &search.best));
   RETURN_IF_ERROR(find_better(&search, list));
   *out_plan = search.best;
   return STATUS_OK;
@@ -238,6 +242,6 @@ const Plan *tiler_plan_whole(Arena *arena, const Kernel *kernel, StringView name
   if (check_rules(kernel, &quiet) != STATUS_OK) return NULL;
   tile_outline_make(arena, kernel, machine, &whole, &outline);
   if (tile_outline_footprint(&outline) > machine_buffer_usable(machine)) return NULL;
-  Status status = tiler_plan_tiling(arena, kernel, name, machine, &whole, options, &quiet, &plan);
+  Status status = tiler_plan_tiling(arena, kernel, name, machine, &whole, options, false, &quiet, &plan);
   return status == STATUS_OK ? plan : NULL;
 }

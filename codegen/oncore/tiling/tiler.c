@@ -30,6 +30,7 @@ typedef struct Tiler {
   ARRAY(int64_t) temporaries; /* bytes */
   int32_t *temporary_memory;  /* by buffer of the Kernel: the view of a spilled row buffer, -1: none yet */
   int32_t *step_command;      /* by step */
+  bool is_trial;              /* edges that others imply may stay */
 } Tiler;
 
 #define arena_name(tiler, ...) sv_from_cstring(arena_printf((tiler)->arena, __VA_ARGS__))
@@ -510,6 +511,7 @@ static Status make_commands(Tiler *tiler, DiagSink *diag) {
   plan->command_count = (int32_t)tiler->commands.count;
   if (tiler->outline.tiling->slide.is_on || tiler->outline.tiling->in_place)
     return plan_edges_derive_any(plan, tiler->machine, tiler->commands.data, diag);
+  if (tiler->is_trial && plan_edges_derive_all(plan, tiler->machine, tiler->commands.data)) return STATUS_OK;
   return plan_edges_derive(plan, tiler->machine, tiler->commands.data, diag);
 }
 
@@ -531,7 +533,7 @@ static Status make_plan(Tiler *tiler, StringView name, DiagSink *diag) {
 Status tiler_simulate(const Plan *plan, const MachineDescription *machine, DiagSink *diag, double *out_cycles) {
   Arena *scratch = arena_create();
   CommandStream stream;
-  Status status = plan_stream_make(scratch, plan, machine, diag, &stream);
+  Status status = plan_stream_make_timed(scratch, plan, machine, diag, &stream);
   if (status == STATUS_OK) *out_cycles = queue_simulation_run(scratch, scratch, &stream, machine).cycles;
   arena_destroy(scratch);
   return status;
@@ -632,10 +634,11 @@ static Status fit_flags(Tiler *tiler, const TilerOptions *options, DiagSink *dia
 }
 
 Status tiler_plan_tiling(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
-                         const Tiling *tiling, const TilerOptions *options, DiagSink *diag, const Plan **out_plan) {
+                         const Tiling *tiling, const TilerOptions *options, bool is_trial, DiagSink *diag,
+                         const Plan **out_plan) {
   Tiling *kept = ARENA_NEW(arena, Tiling);
   *kept = *tiling;
-  Tiler tiler = {.arena = arena, .kernel = kernel, .machine = machine};
+  Tiler tiler = {.arena = arena, .kernel = kernel, .machine = machine, .is_trial = is_trial};
   tile_outline_make(arena, kernel, machine, kept, &tiler.outline);
   RETURN_IF_ERROR(make_plan(&tiler, name, diag));
   RETURN_IF_ERROR(fit_flags(&tiler, options, diag));

@@ -2,6 +2,7 @@
  * one per box, in 128 bits: sums go up and down with the sweep at no cost, and sets that differ have sums that differ.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/checked_math.h"
 #include "hlo/machine/stream/byte_classes_internal.h"
@@ -139,10 +140,45 @@ static void apply_event(Sweep *sweep, const SweepEvent *event) {
   }
 }
 
+enum { DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS, FEW_EVENTS = 64 };
+
+static void sort_by_digit(const SweepEvent *from, SweepEvent *to, int64_t count, int shift) {
+  int64_t places[DIGITS] = {0}, next = 0;
+  for (int64_t i = 0; i < count; i++) places[from[i].at >> shift & (DIGITS - 1)]++;
+  for (int d = 0; d < DIGITS; d++) {
+    int64_t here = places[d];
+    places[d] = next;
+    next += here;
+  }
+  for (int64_t i = 0; i < count; i++) to[places[from[i].at >> shift & (DIGITS - 1)]++] = from[i];
+}
+
+/* By place, those at one place in the order that they have: of one box ends come before beginnings, as its runs ascend.
+ */
+static void sort_events(SweepEvent *events, int64_t count) {
+  if (count <= FEW_EVENTS) {
+    if (count > 1) qsort(events, (size_t)count, sizeof(SweepEvent), compare_events);
+    return;
+  }
+  Arena *scratch = arena_create();
+  SweepEvent *from = events, *to = ARENA_NEW_ARRAY(scratch, SweepEvent, count);
+  int64_t most = 0;
+  for (int64_t i = 0; i < count; i++) most |= events[i].at;
+  for (int shift = 0; most >> shift > 0; shift += DIGIT_BITS) {
+    if ((most >> shift & (DIGITS - 1)) == 0) continue;
+    sort_by_digit(from, to, count, shift);
+    SweepEvent *sorted = to;
+    to = from;
+    from = sorted;
+  }
+  if (from != events) memcpy(events, from, (size_t)count * sizeof *events);
+  arena_destroy(scratch);
+}
+
 static void sweep_events(Sweep *sweep, bool keeps_ranges) {
   SweepEvent *events = sweep->events.data;
   int64_t count = sweep->events.count;
-  if (count > 1) qsort(events, (size_t)count, sizeof(SweepEvent), compare_events);
+  sort_events(events, count);
   for (int64_t i = 0; i < count;) {
     int64_t at = events[i].at;
     for (; i < count && events[i].at == at; i++) apply_event(sweep, &events[i]);

@@ -293,10 +293,22 @@ static void check_covered(Check *check, int32_t object) {
 
 /* --- the whole --- */
 
+/* Visits that all accesses come to. */
+static int64_t count_visits(const Check *check) {
+  const CommandStream *stream = check->stream;
+  int64_t count = 0;
+  for (int64_t a = 0; a < stream->accesses.count; a++) {
+    int32_t box = stream_access_box(stream->accesses.data[a]);
+    count += check->classes.first_class[box + 1] - check->classes.first_class[box];
+  }
+  return count;
+}
+
 static Status check_order(Check *check) {
   const CommandStream *stream = check->stream;
   int64_t count = stream->commands.count;
   RETURN_IF_ERROR(byte_classes_find(check->scratch, check->scratch, stream, check->diag, &check->classes));
+  array_reserve(&check->visits, check->scratch, count_visits(check));
   command_order_init(&check->order, check->scratch, stream, check->machine);
   edge_counts_init(&check->edge_counts, check->arena, stream);
   check->histories = ARENA_NEW_ARRAY(check->scratch, ClassHistory, check->classes.class_count);

@@ -25,6 +25,7 @@ typedef struct Derivation {
   ByteClasses classes;
   ClassUse *uses;
   ARRAY(Read) reads;
+  int32_t free_reads; /* of classes that were written since, -1: none */
   int32_t *wanted_by; /* by instance: the latest command that depends on it, -1: none */
   InstanceArray producers, edges;
 } Derivation;
@@ -67,17 +68,37 @@ static void collect(Derivation *derivation, int32_t instance, int32_t access) {
   }
 }
 
+static void add_read(Derivation *derivation, int32_t instance, ClassUse *use) {
+  int32_t place = derivation->free_reads;
+  if (place >= 0) {
+    derivation->free_reads = derivation->reads.data[place].earlier;
+  } else {
+    place = (int32_t)derivation->reads.count;
+    array_push(&derivation->reads, derivation->scratch, ((Read){0, 0}));
+  }
+  derivation->reads.data[place] = (Read){instance, use->reads};
+  use->reads = place;
+}
+
+/* What was read before |use|'s bytes were written is no matter any more. */
+static void free_reads(Derivation *derivation, const ClassUse *use) {
+  for (int32_t next, k = use->reads; k >= 0; k = next) {
+    next = derivation->reads.data[k].earlier;
+    derivation->reads.data[k].earlier = derivation->free_reads;
+    derivation->free_reads = k;
+  }
+}
+
 static void record(Derivation *derivation, int32_t instance, int32_t access) {
   const ByteClasses *classes = &derivation->classes;
   int32_t box = stream_access_box(access);
   for (int32_t i = classes->first_class[box]; i < classes->first_class[box + 1]; i++) {
     ClassUse *use = &derivation->uses[classes->classes[i]];
     if (stream_access_writes(access)) {
+      free_reads(derivation, use);
       *use = (ClassUse){instance, -1};
     } else {
-      Read read = {instance, use->reads};
-      array_push(&derivation->reads, derivation->scratch, read);
-      use->reads = (int32_t)derivation->reads.count - 1;
+      add_read(derivation, instance, use);
     }
   }
 }
@@ -112,12 +133,13 @@ static Status derive_command(Derivation *derivation, int32_t instance, DiagSink 
 Status hazards_derive_edges(Arena *arena, Arena *scratch, const CommandStream *stream,
                             const MachineDescription *machine, DiagSink *diag, CommandStream *out_stream) {
   int64_t count = stream->commands.count;
-  Derivation derivation = {.scratch = scratch, .stream = stream};
+  Derivation derivation = {.scratch = scratch, .stream = stream, .free_reads = -1};
   RETURN_IF_ERROR(byte_classes_find(scratch, scratch, stream, diag, &derivation.classes));
   command_order_init(&derivation.order, scratch, stream, machine);
   derivation.uses = ARENA_NEW_ARRAY(scratch, ClassUse, derivation.classes.class_count);
   for (int32_t i = 0; i < derivation.classes.class_count; i++) derivation.uses[i] = (ClassUse){-1, -1};
   derivation.wanted_by = ARENA_NEW_ARRAY(scratch, int32_t, count);
+  array_reserve(&derivation.edges, scratch, stream->edges.count);
   int32_t *first_edges = ARENA_NEW_ARRAY(scratch, int32_t, count + 1);
   for (int64_t i = 0; i < count; i++) derivation.wanted_by[i] = -1;
   for (int32_t i = 0; i < count; i++) {

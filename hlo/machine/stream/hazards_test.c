@@ -219,6 +219,28 @@ static void strided_boxes_that_interleave_do_not_race(void **state) {
   assert_int_equal(hazard_report_faults(&report), 0);
 }
 
+/* A thousand runs each: one that begins where the written ones end is apart from them, one that begins in them is not.
+ */
+static void many_runs_are_kept_apart(void **state) {
+  StreamFixture *fixture = *state;
+  int32_t matrix = command_stream_add_object(&fixture->stream, SV("matrix"), 1 << 16, OBJECT_INITIALISED);
+  static const int64_t bases[] = {0, 4, 2};
+  for (int i = 0; i < 3; i++) {
+    ByteBox column = {.base = bases[i], .bytes = 4, .level_count = 1, .levels = {{1000, 64}}};
+    command_stream_add_transfer(&fixture->stream, i, i == 0 ? ST : LD, 4000, 1000);
+    if (i == 0)
+      command_stream_add_write(&fixture->stream, matrix, &column);
+    else
+      command_stream_add_read(&fixture->stream, matrix, &column);
+  }
+  HazardReport report = check_stream(fixture, &fixture->stream);
+  assert_int_equal(hazard_report_faults(&report), 1);
+  assert_int_equal(report.hazards[0].kind, HAZARD_READ_AFTER_WRITE);
+  assert_int_equal(report.hazards[0].second, 2);
+  assert_int_equal(report.hazards[0].start, 2);
+  assert_int_equal(report.hazards[0].end, 4);
+}
+
 static void memory_races_too(void **state) {
   StreamFixture *fixture = *state;
   int32_t given = command_stream_add_object(&fixture->stream, SV("donated"), 256, OBJECT_INITIALISED);
@@ -700,6 +722,7 @@ int main(void) {
       TEST(random_orders_show_a_missing_edge),
       TEST(race_names_commands_and_bytes),
       TEST(strided_boxes_that_interleave_do_not_race),
+      TEST(many_runs_are_kept_apart),
       TEST(memory_races_too),
       TEST(barrier_orders_all_queues),
       TEST(reads_need_writes),
