@@ -524,11 +524,92 @@ static HloInstruction *convolution_of_pad(HloInstruction *instruction) {
   return result;
 }
 
+/* Of the window of a convolution by |window| of an |elements| long dimension with holes, which makes |places|: the one
+ * where the factors have changed places and what comes out is turned round; false: it is no such dimension, or its
+ * window is not longer than what it makes, as only the gradient of weights is. */
+static bool exchanged_window(const WindowDimension *window, int64_t elements, int64_t places, WindowDimension *out) {
+  if (window->stride != 1 || window->window_dilation != 1 || window->reversal || elements < 1) return false;
+  int64_t step = window->base_dilation, low = places - 1 - window->pad_low;
+  *out = (WindowDimension){.size = elements, .stride = 1, .base_dilation = 1, .window_dilation = step};
+  out->pad_low = low;
+  out->pad_high = places - window->size - low + step * (elements - 1);
+  return window->size > places;
+}
+
+/* The roles that the same dimensions have where the factors change places. */
+static const ConvolutionDimensionNumbers *exchanged_numbers(Arena *arena, const ConvolutionDimensionNumbers *numbers) {
+  ConvolutionDimensionNumbers *exchanged = ARENA_NEW(arena, ConvolutionDimensionNumbers);
+  *exchanged = *numbers;
+  exchanged->input_batch = numbers->kernel_output_feature;
+  exchanged->input_feature = numbers->kernel_input_feature;
+  exchanged->input_spatial = numbers->kernel_spatial;
+  exchanged->input_rank = numbers->kernel_rank;
+  exchanged->kernel_output_feature = numbers->input_batch;
+  exchanged->kernel_input_feature = numbers->input_feature;
+  exchanged->kernel_spatial = numbers->input_spatial;
+  exchanged->kernel_rank = numbers->input_rank;
+  exchanged->output_batch = numbers->output_feature;
+  exchanged->output_feature = numbers->output_batch;
+  return exchanged;
+}
+
+static bool has_groups(const HloInstruction *instruction) {
+  return hlo_instruction_int(instruction, HLO_ATTR_FEATURE_GROUP_COUNT, 1) != 1 ||
+         hlo_instruction_int(instruction, HLO_ATTR_BATCH_GROUP_COUNT, 1) != 1;
+}
+
+/* The window of |instruction|, a convolution of an input with holes, where its factors have changed places; NULL: they
+ * are not to. */
+static const Window *exchanged_windows(const HloInstruction *instruction, const Window *window,
+                                       const ConvolutionDimensionNumbers *numbers) {
+  WindowDimension *dims = ARENA_NEW_ARRAY(instruction->parent->module->arena, WindowDimension, window->rank);
+  bool has_holes = false;
+  for (int i = 0; i < window->rank; i++) {
+    int64_t elements = instruction->operands[0]->shape->dims[numbers->input_spatial[i]];
+    int64_t places = instruction->shape->dims[numbers->output_spatial[i]];
+    if (!exchanged_window(&window->dims[i], elements, places, &dims[i])) return NULL;
+    has_holes = has_holes || window->dims[i].base_dilation > 1;
+  }
+  Window *exchanged = ARENA_NEW(instruction->parent->module->arena, Window);
+  *exchanged = (Window){window->rank, dims};
+  return has_holes ? exchanged : NULL;
+}
+
+/* convolution(x with holes, g) → reverse(convolution(g, x as a window with holes)), where the window is longer than
+ * what comes out: then g is the gradient of what a convolution of x with holes has made, and this the one of its
+ * weights.  Each place meets all of x then, where only some taps met it before, which ones a quotient told. */
+static HloInstruction *convolution_of_holes(HloInstruction *instruction) {
+  const HloAttr *window = hlo_instruction_attr(instruction, HLO_ATTR_WINDOW),
+                *labels = hlo_instruction_attr(instruction, HLO_ATTR_DIM_LABELS);
+  HloInstruction *input = instruction->operands[0], *kernel = instruction->operands[1];
+  if (window == NULL || labels == NULL || hlo_instruction_attr(instruction, HLO_ATTR_PADDING_TYPE)) return NULL;
+  if (shape_is_dynamic(instruction->shape) || shape_is_dynamic(input->shape) || shape_is_dynamic(kernel->shape) ||
+      has_groups(instruction))
+    return NULL;
+  const ConvolutionDimensionNumbers *numbers = labels->value.dim_labels;
+  const Window *exchanged = exchanged_windows(instruction, window->value.window, numbers);
+  if (exchanged == NULL) return NULL;
+  HloInstruction *operands[2] = {kernel, input};
+  HloInstruction *made = hlo_computation_add_clone(instruction->parent, instruction, instruction->shape, operands, 2);
+  hlo_instruction_set_attr(made, &(HloAttr){.id = HLO_ATTR_WINDOW, .value.window = exchanged});
+  const ConvolutionDimensionNumbers *roles = exchanged_numbers(instruction->parent->module->arena, numbers);
+  hlo_instruction_set_attr(made, &(HloAttr){.id = HLO_ATTR_DIM_LABELS, .value.dim_labels = roles});
+  HloInstruction *reverse =
+      hlo_computation_add(instruction->parent, HLO_REVERSE, instruction->shape, &made, 1, (StringView){0});
+  hlo_instruction_set_ints(reverse, HLO_ATTR_DIMENSIONS, numbers->output_spatial, window->value.window->rank);
+  return reverse;
+}
+
 static const AlgebraicRule rules[] = {
-    {HLO_DOT, "dot-of-ones", dot_of_ones},           {HLO_DOT, "dot-transpose", dot_transpose},
-    {HLO_DOT, "dot-broadcast", dot_broadcast},       {HLO_DOT, "dot-of-merged", dot_of_merged},
-    {HLO_TRANSPOSE, "transpose-dot", transpose_dot}, {HLO_SLICE, "slice-dot", slice_dot},
-    {HLO_REDUCE, "reduce-dot", reduce_dot},          {HLO_CONVOLUTION, "convolution-of-pad", convolution_of_pad},
+    {HLO_DOT, "dot-of-ones", dot_of_ones},
+    {HLO_DOT, "dot-transpose", dot_transpose},
+    {HLO_DOT, "dot-broadcast", dot_broadcast},
+    {HLO_DOT, "dot-of-merged", dot_of_merged},
+    {HLO_TRANSPOSE, "transpose-dot", transpose_dot},
+    {HLO_SLICE, "slice-dot", slice_dot},
+    {HLO_REDUCE, "reduce-dot", reduce_dot},
+    {HLO_CONVOLUTION, "convolution-of-pad", convolution_of_pad},
+    {HLO_CONVOLUTION, "convolution-of-holes", convolution_of_holes},
 };
 
 AlgebraicRules algebraic_dot_rules(void) {
