@@ -48,18 +48,67 @@ static bool is_linear(const Kernel *kernel, IndexExpr address) {
   return true;
 }
 
-/* The dims' strides, positive and descending. */
-static void collect_levels(const Kernel *kernel, IndexExpr address, int64_t element, CommandAccess *access) {
+static void add_level(CommandAccess *access, CommandLevel level) {
+  if (level.count == 1) return;
+  int32_t at = access->level_count++;
+  for (; at > 0 && access->levels[at - 1].stride < level.stride; at--) access->levels[at] = access->levels[at - 1];
+  access->levels[at] = level;
+}
+
+/* How many times as far as |range| |address| goes along all dims that |range| knows, which together walk one axis; 0:
+ * it does not. */
+static int64_t stride_along(const Kernel *kernel, IndexExpr range, IndexExpr address) {
+  int64_t stride = 0;
   for (int32_t d = 0; d < kernel->dim_count; d++) {
+    int64_t step = index_dim_coefficient(&kernel->space, range, d);
+    if (step == 0) continue;
+    int64_t of_dim = index_dim_coefficient(&kernel->space, address, d);
+    if (step < 0 || of_dim <= 0 || of_dim % step != 0 || (stride > 0 && of_dim / step != stride)) return 0;
+    stride = of_dim / step;
+  }
+  return stride;
+}
+
+/* Ranges among guard |predicate| that say where an axis of |address| ends, which several dims walk and would leave: one
+ * level each.  Their dims, which are no levels of their own then, join |*known|. */
+static void collect_ends(const Kernel *kernel, int32_t predicate, IndexExpr address, int64_t element,
+                         CommandAccess *access, uint64_t *known) {
+  if (predicate < 0) return;
+  const KernelValue *value = &kernel->values[predicate];
+  if (value->kind == KERNEL_APPLY && value->opcode == HLO_AND) {
+    collect_ends(kernel, value->operands[0], address, element, access, known);
+    collect_ends(kernel, value->operands[1], address, element, access, known);
+  }
+  if (value->kind != KERNEL_IN_RANGE || !is_linear(kernel, value->address)) return;
+  int64_t stride = stride_along(kernel, value->address, address), reach = 1, first = value->address.constant;
+  uint64_t dims = 0;
+  for (int32_t d = 0; d < kernel->dim_count; d++) {
+    int64_t step = index_dim_coefficient(&kernel->space, value->address, d);
+    if (step == 0) continue;
+    reach += step * (kernel->dims[d].extent - 1);
+    dims |= UINT64_C(1) << d;
+  }
+  bool ends = stride > 0 && first >= value->lower && first < value->upper && first + reach > value->upper;
+  bool is_one = (dims & (dims - 1)) == 0;
+  if (!ends || is_one || (dims & *known) != 0) return;
+  add_level(access, (CommandLevel){value->upper - first, stride * element});
+  *known |= dims;
+}
+
+/* The dims' strides, positive and descending; |predicate|: what guards the address, -1: nothing. */
+static void collect_levels(const Kernel *kernel, int32_t predicate, IndexExpr address, int64_t element,
+                           CommandAccess *access) {
+  uint64_t known = 0;
+  collect_ends(kernel, predicate, address, element, access, &known);
+  for (int32_t d = 0; d < kernel->dim_count; d++) {
+    if ((known >> d & 1) != 0) continue;
     CommandLevel level = {kernel->dims[d].extent, index_dim_coefficient(&kernel->space, address, d) * element};
     if (level.count == 1 || level.stride == 0) continue;
     if (level.stride < 0) {
       access->offset += level.stride * (level.count - 1);
       level.stride = -level.stride;
     }
-    int32_t at = access->level_count++;
-    for (; at > 0 && access->levels[at - 1].stride < level.stride; at--) access->levels[at] = access->levels[at - 1];
-    access->levels[at] = level;
+    add_level(access, level);
   }
 }
 
@@ -91,9 +140,9 @@ static bool same_access(const CommandAccess *a, const CommandAccess *b) {
   return true;
 }
 
-/* Guarded addresses may lie outside of an array in memory, never outside of a tile: there it is as if the guard always
- * held, and an address that depends on values reaches all of the tile. */
-static void add_access(AccessWalk *walk, int32_t buffer, IndexExpr address, bool is_write, bool is_guarded) {
+/* Guarded addresses may lie outside of an array in memory, but outside of a tile only where windows end with it: else
+ * it is there as if the guard always held, and an address that depends on values reaches all of the tile. */
+static void add_access(AccessWalk *walk, int32_t buffer, IndexExpr address, bool is_write, int32_t predicate) {
   const Kernel *kernel = walk->tile->kernel;
   if (buffer == walk->tile->parameter_buffer) return;
   CommandAccess access = {.pointer = buffer, .is_write = is_write};
@@ -101,13 +150,13 @@ static void add_access(AccessWalk *walk, int32_t buffer, IndexExpr address, bool
   const TilePointer *pointer = &walk->tile->pointers[buffer];
   bool is_box = is_linear(kernel, address), is_memory = pointer->is_memory;
   if (!is_memory && walk->brings && walk->plan->tensors[pointer->number].hold != PLAN_HOLDS_NOTHING) is_box = false;
-  access.is_anywhere = is_memory && (is_guarded || !is_box);
+  access.is_anywhere = is_memory && (predicate >= 0 || !is_box);
   access.bytes = element;
   if (!is_memory && !is_box) {
     access.bytes = plan_tile_bytes(&walk->plan->tensors[pointer->number]);
   } else if (!access.is_anywhere) {
     access.offset = address.constant * element;
-    collect_levels(kernel, address, element, &access);
+    collect_levels(kernel, predicate, address, element, &access);
     merge_levels(&access);
   }
   for (int64_t i = 0; i < walk->found.count; i++) {
@@ -121,12 +170,12 @@ static void find_accesses(AccessWalk *walk, CommandVariant *variant) {
   for (int32_t v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
     if (value->kind != KERNEL_LOAD || (walk->is_own != NULL && walk->is_own[value->buffer])) continue;
-    add_access(walk, value->buffer, value->address, false, value->predicate >= 0);
+    add_access(walk, value->buffer, value->address, false, value->predicate);
   }
   for (int32_t s = 0; s < kernel->stage_count; s++) {
     for (int32_t i = 0; i < kernel->stages[s].store_count; i++) {
       const KernelStore *store = &kernel->stages[s].stores[i];
-      add_access(walk, store->buffer, store->address, true, store->predicate >= 0);
+      add_access(walk, store->buffer, store->address, true, store->predicate);
     }
   }
   variant->accesses = walk->found.data;

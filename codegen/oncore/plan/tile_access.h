@@ -90,12 +90,21 @@ typedef struct TileWindows {
   int32_t along[KERNEL_MAX_DIMS]; /* by axis: the one that it steps along; itself where it steps along none */
   int64_t steps[KERNEL_MAX_DIMS]; /* by axis: positions that an index 1 higher is further on; 0: which taps there are
                                      follows from it, and nothing else */
+  int64_t ends[KERNEL_MAX_DIMS];  /* by axis that others step along: so many of its positions there are, where a guard
+                                     of taps leaves fewer than they reach; 0: all of them */
 } TileWindows;
 
 /* The windows of load |value|; false when it has none.  Only where the whole dims overlap, the address is linear and
  * its guards are ranges and divisibilities: with the others at 0, an index along the one axis says all, but for guards
- * of taps. */
+ * of taps.
+ *
+ * The weights of a dilated input are walked by phases and taps that do not overlap, but reach beyond the array: they
+ * are windows that end with it. */
 bool tile_load_windows(const Kernel *kernel, int32_t value, TileWindows *out_windows);
+/* Whether some of them end.  Such a tile holds all positions: commands walk all of |out_dims| at once. */
+bool tile_windows_end(const TileWindows *windows, uint64_t *out_dims);
+/* Whether what a tile with |windows| holds of load |value| is a box of the array: no guard, or by their ends alone. */
+bool tile_windows_are_box(const Kernel *kernel, int32_t value, const TileWindows *windows);
 /* Whether |guard|, one of those of a load with |windows|, says which taps there are: it follows from dims alone that
  * step along others, and holds where they are 0.  So are the taps of a dilated input, of which one phase has more than
  * another.  A tile that holds windows does not know it: what reads the tile is guarded by it. */

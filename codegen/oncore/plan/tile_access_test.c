@@ -288,6 +288,33 @@ static void windows_leave_guards_of_taps(void **state) {
   assert_int_equal(guards, 2);
 }
 
+/* Its 3 taps are walked as 2 phases of 2, the last of which is beyond the array: they are a window that ends with it,
+ * and a box but for the rest. */
+static void windows_end_with_taps(void **state) {
+  const Kernel *kernel = make_kernel(*state, DILATED);
+  int32_t value = first_load(kernel, 1), ends = 0;
+  TileWindows windows;
+  uint64_t dims;
+  assert_true(tile_load_windows(kernel, value, &windows));
+  assert_true(tile_windows_end(&windows, &dims));
+  assert_int_equal(__builtin_popcountll(dims), 2);
+  assert_true(tile_windows_are_box(kernel, value, &windows));
+  int64_t whole[KERNEL_MAX_DIMS];
+  for (int32_t d = 0; d < kernel->dim_count; d++) whole[d] = kernel->dims[d].extent;
+  for (int32_t i = 0; i < windows.axis_count; i++) {
+    if (windows.ends[i] == 0) continue;
+    assert_int_equal(tile_window_extent(&windows, i, whole), 3);
+    ends++;
+  }
+  assert_int_equal(ends, 1);
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    if (kernel->values[v].kind != KERNEL_IN_RANGE) continue;
+    assert_int_equal(tile_guard_is_of_taps(kernel, v, &windows), kernel->values[v].upper == 3);
+  }
+  assert_true(tile_load_windows(kernel, first_load(kernel, 0), &windows));
+  assert_false(tile_windows_end(&windows, &dims));
+}
+
 /* What stands for elements that are not there is in the tile: the choice is the load, and the load by itself is not
  * needed. */
 static void access_of_padded_load_has_padding(void **state) {
@@ -331,6 +358,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(windows_step_over_elements, create, destroy),
       cmocka_unit_test_setup_teardown(window_of_points_is_a_range, create, destroy),
       cmocka_unit_test_setup_teardown(windows_leave_guards_of_taps, create, destroy),
+      cmocka_unit_test_setup_teardown(windows_end_with_taps, create, destroy),
       cmocka_unit_test_setup_teardown(access_of_padded_load_has_padding, create, destroy),
       cmocka_unit_test_setup_teardown(windows_are_where_points_overlap, create, destroy),
       cmocka_unit_test_setup_teardown(access_of_scatter_without_places_updates_whole_buffer, create, destroy),

@@ -364,13 +364,37 @@ static void add_operands(TileOutline *outline, int32_t cover) {
   }
 }
 
+/* Windows that end are held as a whole, or not. */
+static bool may_hold(const TileOutline *outline, const TileWindows *windows) {
+  uint64_t dims;
+  if (windows == NULL || !tile_windows_end(windows, &dims)) return true;
+  for (int32_t d = 0; d < outline->kernel->dim_count; d++) {
+    bool is_cut = outline->tiling->extents[d] < outline->kernel->dims[d].extent;
+    if ((dims >> d & 1) != 0 && is_cut) return false;
+  }
+  return !outline->tiling->slide.is_on;
+}
+
+/* By access of a cover with |facts|: the windows that its tile is to hold once, NULL for none. */
+static const TileWindows **held_windows(const TileOutline *outline, const CoverFacts *facts) {
+  if (!outline->tiling->holds_windows) return facts->none;
+  const TileWindows **held = facts->windows;
+  for (int32_t i = 0; i < facts->accesses.count; i++) {
+    if (may_hold(outline, facts->windows[i])) continue;
+    if (held == facts->windows)
+      held = ARENA_COPY_ARRAY(outline->arena, const TileWindows *, facts->windows, facts->accesses.count);
+    held[i] = NULL;
+  }
+  return held;
+}
+
 static int32_t add_cover(TileOutline *outline, const TileCover *cover, int32_t loop, int32_t init_loop) {
   TileOutlineCover made = {.cover = *cover, .init_loop = init_loop, .loop = loop};
   made.facts = tile_facts_of_cover(outline->facts, cover);
   made.leaves_fold = outline->tiling->splits_stages && cover->index_value < 0 && made.facts->stored_fold >= 0;
   made.accesses = made.facts->accesses;
   made.tensors = ARENA_NEW_ARRAY(outline->arena, int32_t, made.accesses.count);
-  made.windows = outline->tiling->holds_windows ? made.facts->windows : made.facts->none;
+  made.windows = held_windows(outline, made.facts);
   int32_t number = (int32_t)outline->covers.count;
   array_push(&outline->covers, outline->arena, made);
   add_operands(outline, number);

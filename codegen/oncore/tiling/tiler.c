@@ -344,10 +344,11 @@ static void fill_load(Tiler *tiler, const TileStep *step, PlanCommand *command) 
   const TileOutlineCover *cover = &tiler->outline.covers.data[step->cover];
   const TileAccess *access = &cover->accesses.accesses[step->access];
   const KernelValue *value = tile_load_value(tiler->kernel, access->value);
-  bool is_box = value->predicate < 0 && tile_address_is_linear(tiler->kernel, value->address);
+  const TileWindows *windows = cover->windows[step->access];
+  bool has_all = windows != NULL ? tile_windows_are_box(tiler->kernel, access->value, windows) : value->predicate < 0;
+  bool is_box = has_all && tile_address_is_linear(tiler->kernel, value->address);
   command->verb = step->index_cover >= 0 ? PLAN_GATHERM : PLAN_LOAD;
   command->targets = one_ref(tiler, tile_ref(tiler, cover, step->access, step));
-  const TileWindows *windows = cover->windows[step->access];
   int32_t view = is_box ? linear_view(tiler, access, windows, value->address) : flat_view(tiler, access);
   PlanRef *sources = ARENA_NEW_ARRAY(tiler->arena, PlanRef, 2);
   sources[0] = view_ref(tiler, step, view, !is_box);

@@ -24,7 +24,7 @@ typedef struct TilingSearch {
   DiagSink *diag;
   Status status;
   CandidateSet *set, coarse, fine; /* |set|: which of the two is searched; the coarse one first */
-  ARRAY(TileWindows) windows;      /* of all loads */
+  ARRAY(TileWindows) windows;      /* of all loads, but those that end */
   int64_t least_footprint;         /* of what any search for this depth looks at */
   Tiling least;                    /* that has it */
 } TilingSearch;
@@ -455,7 +455,9 @@ static void find_windows(TilingSearch *search) {
   for (int32_t v = 0; v < kernel->value_count; v++) {
     TileWindows windows;
     if (tile_load_value(kernel, v) == NULL || is_padded_later(kernel, v)) continue;
-    if (tile_load_windows(kernel, v, &windows)) array_push(&search->windows, search->scratch, windows);
+    uint64_t dims;
+    bool may_be_cut = tile_load_windows(kernel, v, &windows) && !tile_windows_end(&windows, &dims);
+    if (may_be_cut) array_push(&search->windows, search->scratch, windows);
   }
 }
 
