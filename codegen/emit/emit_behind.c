@@ -8,8 +8,8 @@
 #include "base/checked_math.h"
 #include "codegen/emit/emit_internal.h"
 
-/* A round more is nothing then, in all of several threads' chunks as well. */
-#define LEAST_ROWS 512
+/* A round more is little then: less than stages in loops of their own take longer. */
+#define LEAST_ROWS 64
 
 static int dim_count_of(const Kernel *kernel, int stage) {
   int count = 0;

@@ -98,6 +98,7 @@ void emit_runs(KernelEmitter *emitter);
 
 /* Whether the last stage, which stores, may run in the loops of stage |stage|, which computes a row for it. */
 bool behind_matches(const Kernel *kernel, const LoopStrategy *loops, int stage);
+#define BEHIND_CHUNK_ROWS 4 /* of a thread's chunk, at least: each has a round more than rows */
 /* The emitter's pieces, each of them a row. */
 void emit_rows_behind(KernelEmitter *emitter);
 /* The last stage's step in that loop: |part| of the row before, from |index| on. */

@@ -149,7 +149,10 @@ static void choose_loops(const Kernel *kernel, const VecTarget *target, Arena *a
     strategy->streamed = memory_streamed_buffers(kernel, target, &loops->outer_walk, loops->stage_walks, arena);
     strategy->scratch_bytes += strategy->loops.sweep.dim >= 0 ? strategy->loops.sweep.bytes : 0;
   }
-  int64_t most = min_i64(kernel_chunk_limit(kernel, target, KERNEL_CHUNK_CYCLES), split.piece_count);
+  const LoopStrategy *nest = strategy->form == KERNEL_FORM_LOOPS ? &strategy->loops : NULL;
+  bool is_behind = nest != NULL && nest->behind >= 0 && split.dim_count == nest->outer_count;
+  int64_t runs = is_behind ? split.piece_count / BEHIND_CHUNK_ROWS : split.piece_count;
+  int64_t most = min_i64(kernel_chunk_limit(kernel, target, KERNEL_CHUNK_CYCLES), runs);
   set_pieces(strategy, split.piece_count, most, LOOP_CHUNKS_PER_WORKER);
   if (strategy->piece_count > 1) strategy->split = split;
 }

@@ -54,4 +54,6 @@ for kind in ("f32", "f64"):
     softmax(module, kind, [27, 19], 130)
     softmax(module, kind, [600], 9)
     softmax(module, kind, [513], 64)
+    softmax(module, kind, [64], 300)
+    softmax(module, kind, [5, 13], 3000)
     module.run(threads=(1, 2, 5))
