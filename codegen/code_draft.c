@@ -207,7 +207,8 @@ static Status try_residents(CodeDraft *draft, const HloModule *module, const Buf
     plans->space_offset = align_up(assignment->workspace_bytes, SPACE_ALIGNMENT);
     *out_bytes = plans->space_offset + plans->resident_bytes;
   }
-  return module_runs_find(draft->arena, module, assignment, kernels, plans, diag, &plans->runs);
+  /* with residents there are others to weigh it against */
+  return module_runs_find(draft->arena, module, assignment, kernels, plans, plans->has_residents, diag, &plans->runs);
 }
 
 /* Policies, each of which knows more than those before it; what is tried where the first has lacked room; and how
@@ -363,10 +364,12 @@ Status code_draft_keep(CodeDraft *draft, const HloModule *module, BufferAssignme
     RETURN_IF_ERROR(lacks_room ? cut_both(draft, module, assignment, most, cache, diag, &tried[count - 1], best)
                                : try_strips(draft, module, assignment, most, cache, diag, best));
     take_trial(draft, best, assignment);
-    if (!written_plans_have_residents(&draft->written)) return STATUS_OK;
+    bool is_proved = !draft->plans->has_residents || draft->plans->detail < PLANS_PROVED;
+    if (is_proved && !written_plans_have_residents(&draft->written)) return STATUS_OK;
   }
   RETURN_IF_ERROR(module_plans_take_written(draft->plans, &draft->written, diag));
-  return module_runs_find(draft->arena, module, assignment, draft->kernels, draft->plans, diag, &draft->plans->runs);
+  return module_runs_find(draft->arena, module, assignment, draft->kernels, draft->plans, false, diag,
+                          &draft->plans->runs);
 }
 
 HloScratch code_draft_scratch(const CodeDraft *draft, const HloInstruction *instruction) {

@@ -25,6 +25,7 @@ typedef struct RunFinder {
   bool *is_alone;                /* by event: a Kernel that is in no run */
   ARRAY(RunLaunch) launches;
   ModuleRuns *runs;
+  bool proves; /* runs, on machines that count */
 } RunFinder;
 
 /* Launches that might be a run: events [first, end) that are Kernels, or (the last) a loop before which arrays are
@@ -365,7 +366,7 @@ static void keep_run(RunFinder *finder, const RunStream *run, const RunLaunch *l
 static Status prove_run(const RunFinder *finder, Arena *scratch, const CommandStream *stream, bool *out_proved) {
   const MachineDescription *machine = finder->plans->machine;
   *out_proved = true;
-  if (finder->plans->detail < PLANS_PROVED && machine->sync.kind != SYNC_FLAG) return STATUS_OK;
+  if (!finder->proves && machine->sync.kind != SYNC_FLAG) return STATUS_OK;
   HazardReport report;
   RETURN_IF_ERROR(hazards_check(scratch, scratch, stream, machine, HAZARD_LIMITS_DEFAULT, finder->diag, &report));
   if (hazard_report_races(&report) > 0) XLAC_BUG("links of a run leave a race");
@@ -467,10 +468,12 @@ static const Plan *no_plan(void *self, const KernelUse *use) {
 }
 
 Status module_runs_find(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
-                        const KernelTable *kernels, const ModulePlans *plans, DiagSink *diag, ModuleRuns *out_runs) {
+                        const KernelTable *kernels, const ModulePlans *plans, bool is_trial, DiagSink *diag,
+                        ModuleRuns *out_runs) {
   *out_runs = (ModuleRuns){0};
   int_map_init(&out_runs->launch_of_use, arena);
   RunFinder finder = {.arena = arena, .assignment = assignment, .plans = plans, .diag = diag, .runs = out_runs};
+  finder.proves = plans->detail >= PLANS_PROVED && !is_trial;
   finder.streams = ARENA_NEW_ARRAY(arena, const CommandStream *, plans->count);
   finder.cycles = ARENA_NEW_ARRAY(arena, double, plans->count);
   const double *times = hlo_execution_counts(arena, module, 1);

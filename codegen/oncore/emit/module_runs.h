@@ -37,10 +37,11 @@ typedef struct ModuleRuns {
 struct ModulePlans;
 
 /* Of |plans|, the final ones of the scheduled |module| with room laid out, whose values lie as |assignment| says; in
- * |arena|.  A run whose links could not be proved, or that would take no fewer cycles, is none. */
+ * |arena|.  A run whose links could not be proved, or that would take no fewer cycles, is none.  |is_trial|: plans that
+ * are weighed against others, which nobody asks to be proved. */
 MUST_USE Status module_runs_find(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
-                                 const KernelTable *kernels, const struct ModulePlans *plans, DiagSink *diag,
-                                 ModuleRuns *out_runs);
+                                 const KernelTable *kernels, const struct ModulePlans *plans, bool is_trial,
+                                 DiagSink *diag, ModuleRuns *out_runs);
 
 /* NULL: the launch of |use| is in no run. */
 const RunLaunch *module_runs_launch(const ModuleRuns *runs, const KernelUse *use);
