@@ -116,7 +116,7 @@ static LLVMValueRef log_by_long_table(const Math *m, const LogCut *x) {
 /* The same of f64, where r is exact: log x = main.high + main.low + (log(1 + r) - r) with main.high = high + r rounded;
  * |high| is 0 or more than |r|. */
 typedef struct LogPlace {
-  LLVMValueRef r, high;
+  LLVMValueRef factor, r, high; /* c */
   MathPair main;
 } LogPlace;
 
@@ -124,45 +124,65 @@ static LogPlace log_place(const Math *m, const LogCut *x) {
   enum { DIGITS_BELOW = 52 - 4 };
   LLVMValueRef index = LLVMBuildLShr(m->b, m_bits(m, x->significand), m_int(m, DIGITS_BELOW), "");
   LogPlace place;
-  place.r = m_fma(m, x->significand, m_lookup(m, index, &table_log_factor_double), m_const(m, -1));
+  place.factor = m_lookup(m, index, &table_log_factor_double);
+  place.r = m_fma(m, x->significand, place.factor, m_const(m, -1));
   place.high = m_fma(m, x->e, m_const(m, LN_2_HIGH_DOUBLE), m_lookup(m, index, &table_log_high_double));
   place.main.high = m_add(m, place.high, place.r);
   place.main.low = m_fma(m, x->e, m_const(m, LN_2_LOW_DOUBLE), m_lookup(m, index, &table_log_low_double));
   return place;
 }
 
-/* What rounding lost of the upper part goes to the lower one, unless that part is infinite. */
-static LLVMValueRef log_by_table(const Math *m, const LogCut *x) {
-  LogPlace place = log_place(m, x);
-  LLVMValueRef r = place.r, high = place.main.high, low = place.main.low, square = m_mul(m, r, r);
-  if (m->precision != MATH_DOUBLE)
+/* What rounding lost of the upper part goes to the lower one, unless that part is infinite; |beside|, NULL for nothing,
+ * is a small part of r. */
+static LLVMValueRef log_of_place(const Math *m, const LogPlace *place, LLVMValueRef beside) {
+  LLVMValueRef r = place->r, high = place->main.high, low = place->main.low, square = m_mul(m, r, r);
+  if (beside != NULL) low = m_add(m, low, beside);
+  if (m->precision != MATH_DOUBLE && beside == NULL)
     return m_add(m, high, m_fma(m, square, m_polynomial(m, r, &fit_log_piece_middle), low));
-  low = m_add(m, low, m_sub(m, r, m_sub(m, high, place.high)));
-  LLVMValueRef result = m_add(m, high, m_fma(m, square, m_polynomial(m, r, &fit_log_piece_double), low));
+  const MathFit *fit = m->precision == MATH_DOUBLE ? &fit_log_piece_double : &fit_log_piece_middle;
+  low = m_add(m, low, m_sub(m, r, m_sub(m, high, place->high)));
+  LLVMValueRef result = m_add(m, high, m_fma(m, square, m_polynomial(m, r, fit), low));
   return m_select(m, m_compare(m, LLVMRealOEQ, m_abs(m, high), m_infinity(m)), high, result);
 }
 
-static LLVMValueRef log_by_instruction(const Math *m, LLVMValueRef x) {
+/* log(1 + x) of f64 from u = 1 + x rounded: what that lost, times c·2^-e, stands beside r; its square is nothing. */
+static LLVMValueRef log1p_by_table(const Math *m, LLVMValueRef x) {
+  LLVMValueRef one = m_const(m, 1), u = m_add(m, x, one), big = m_compare_to(m, LLVMRealOGT, x, 1);
+  LLVMValueRef lost = m_select(m, big, m_sub(m, one, m_sub(m, u, x)), m_sub(m, x, m_sub(m, u, one)));
+  LogCut cut = cut_by_instruction(m, u);
+  LogPlace place = log_place(m, &cut);
+  lost = m_mul(m, m_scale_by_floor(m, lost, m_neg(m, cut.e)), place.factor);
+  return m_copysign(m, log_of_place(m, &place, lost), x); /* zeros keep their sign */
+}
+
+typedef LLVMValueRef RegisterFunction(const Math *m, LLVMValueRef x);
+
+static LLVMValueRef log_in_register(const Math *m, LLVMValueRef x) {
+  LogCut cut = cut_by_instruction(m, x);
+  if (!m->is_double) return log_by_long_table(m, &cut);
+  LogPlace place = log_place(m, &cut);
+  return log_of_place(m, &place, NULL);
+}
+
+/* |function| of as many lanes as a register has, of a register of 128 bits at least. */
+static LLVMValueRef by_registers(const Math *m, RegisterFunction *function, LLVMValueRef x) {
   int most = m->is_double ? 8 : 16, least = most / 4;
   Math part = *m;
-  if (!m_has_tables(m)) return NULL;
   if (m->lanes < least) {
     part.lanes = least;
-    return vec_slice(m->vec, log_by_instruction(&part, vec_pad(m->vec, x, m->lanes, least)), 0, m->lanes);
+    return vec_slice(m->vec, function(&part, vec_pad(m->vec, x, m->lanes, least)), 0, m->lanes);
   }
   if (m->lanes > most) {
     int half = part.lanes = m->lanes / 2;
-    LLVMValueRef low = log_by_instruction(&part, vec_slice(m->vec, x, 0, half));
-    LLVMValueRef high = log_by_instruction(&part, vec_slice(m->vec, x, half, half));
+    LLVMValueRef low = by_registers(&part, function, vec_slice(m->vec, x, 0, half));
+    LLVMValueRef high = by_registers(&part, function, vec_slice(m->vec, x, half, half));
     return vec_join(m->vec, low, high, half);
   }
-  LogCut cut = cut_by_instruction(m, x);
-  return m->is_double ? log_by_table(m, &cut) : log_by_long_table(m, &cut);
+  return function(m, x);
 }
 
 LLVMValueRef math_log(const Math *m, LLVMValueRef x) {
-  LLVMValueRef short_way = log_by_instruction(m, x);
-  if (short_way != NULL) return short_way;
+  if (m_has_tables(m)) return by_registers(m, log_in_register, x);
   LLVMValueRef offset, normal = lift_subnormal(m, x, &offset);
   LogParts parts = split_log(m, normal, offset);
   return log_specials(m, x, log_of_parts(m, parts.f, parts.e));
@@ -171,6 +191,7 @@ LLVMValueRef math_log(const Math *m, LLVMValueRef x) {
 /* log u with u = 1 + x rounded; what the rounding lost is added to f.  Near 0, where u has lost most of x, f is x
  * itself. */
 LLVMValueRef math_log1p(const Math *m, LLVMValueRef x) {
+  if (m->is_double && m_has_tables(m)) return by_registers(m, log1p_by_table, x);
   LLVMValueRef one = m_const(m, 1), u = m_add(m, x, one);
   LLVMValueRef big = m_compare_to(m, LLVMRealOGT, x, 1);
   LLVMValueRef lost = m_select(m, big, m_sub(m, one, m_sub(m, u, x)), m_sub(m, x, m_sub(m, u, one)));
