@@ -151,10 +151,29 @@ static double choice_cost(const Kernel *kernel, int stage, int dim, int lanes) {
   return is_inside && fold_choice_find(kernel, stage, &choice) ? CHOICE_JOIN_COST * log2_of(lanes) : 0;
 }
 
+/* Halves of a register are joined until one lane is left, each step waiting for the one before: a permutation and the
+ * operation, which is several instructions where it tells NaN and zeros of either sign apart. */
+#define JOIN_STEP_COST 2
+#define JOIN_EXTREME_COST 5
+
+static double join_cost(const Kernel *kernel, int stage, int dim, int lanes) {
+  double cost = choice_cost(kernel, stage, dim, lanes);
+  bool is_inside = stage != KERNEL_OUTER && kernel->dims[dim].stage == stage && lanes > 1;
+  if (!is_inside || cost > 0) return cost;
+  for (int f = 0; f < kernel->fold_count; f++) {
+    const KernelFold *fold = &kernel->folds[f];
+    if (fold->stage != stage || fold->is_scan) continue;
+    HloOpcode opcode = kernel->values[fold->next].opcode;
+    bool is_extreme = (opcode == HLO_MAXIMUM || opcode == HLO_MINIMUM) && type_is_float(fold->type);
+    cost += (is_extreme ? JOIN_EXTREME_COST : JOIN_STEP_COST) * log2_of(lanes);
+  }
+  return cost;
+}
+
 /* Time of |stage| per point of the outer dims. */
 static double stage_cost(const Kernel *kernel, int stage, int dim, int lanes) {
   int64_t extent = kernel->dims[dim].extent;
-  double share = (double)ceil_div(extent, lanes) / (double)extent, join = choice_cost(kernel, stage, dim, lanes);
+  double share = (double)ceil_div(extent, lanes) / (double)extent, join = join_cost(kernel, stage, dim, lanes);
   return stage_step_cost(kernel, stage, dim, lanes) * stage_points(kernel, stage) * share + join;
 }
 

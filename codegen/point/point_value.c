@@ -218,8 +218,7 @@ static LLVMValueRef load_lanes(KernelPoint *point, int32_t value) {
     return vec_gather(vec, info->type, point->buffers[info->buffer], offsets, mask, point->lanes);
   }
   LLVMValueRef pointer = point_load_pointer(point, value);
-  bool masks = vec->target->has_masks && type_storage_bytes(info->type) >= 4;
-  if (vec_stride_is_shuffled(info->type, stride) && (mask == NULL || masks)) {
+  if (vec_stride_is_shuffled(info->type, stride) && (mask == NULL || vec->target->has_masks)) {
     LLVMValueRef loaded = vec_load_strided(vec, info->type, pointer, stride, mask, point->lanes);
     return vec_from_memory(vec, info->type, loaded, point->lanes);
   }
