@@ -1,4 +1,5 @@
 /* Which dimension is walked in lanes, in how many, and in which order the loops stand. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/checked_math.h"
@@ -8,6 +9,8 @@
 /* Of what is neither contiguous nor uniform, in vector operations: within lines that are near, and of lines that come
  * from the second-level cache or beyond for each lane. */
 #define LANE_COST 1.2
+#define NARROW_LANE_COST 2.4 /* of less than 32 bits, for which there are neither gathers nor scatters */
+#define NARROW_BYTES 4
 #define FAR_LANE_COST 6.0
 #define FIRST_CACHE_BYTES (32 << 10)
 
@@ -62,17 +65,36 @@ static double access_cost(const Kernel *kernel, int buffer, IndexExpr address, i
 static double store_cost(const Kernel *kernel, const KernelStore *store, int dim, int lanes) {
   int64_t stride;
   bool is_reversed = kernel_plain_stride(kernel, store->address, dim, &stride) && stride == -1 && store->predicate < 0;
-  return is_reversed && lanes > 1 ? 2 : access_cost(kernel, store->buffer, store->address, dim, lanes);
+  double cost = access_cost(kernel, store->buffer, store->address, dim, lanes);
+  if (is_reversed && lanes > 1) return 2;
+  bool is_narrow = type_storage_bytes(kernel->buffers[store->buffer].type) < NARROW_BYTES;
+  return is_narrow && cost > 1 && lanes > 1 ? fmax(cost, NARROW_LANE_COST * lanes) : cost;
 }
 
-/* Loads of small strides are loads of all that lies between, and shuffles. */
+/* Whether lanes along |dim| are rows along another dim of the stage, which squares of them are read by. */
+static bool is_read_in_squares(const Kernel *kernel, const KernelValue *value, int dim, int lanes) {
+  int64_t stride;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    bool is_row = d != dim && kernel->dims[d].stage != KERNEL_OUTER && kernel->dims[d].stage == value->stage;
+    if (is_row && kernel->dims[d].extent >= lanes && kernel_plain_stride(kernel, value->address, d, &stride) &&
+        stride == 1)
+      return true;
+  }
+  return false;
+}
+
+/* Loads of small strides are loads of all that lies between, and shuffles, of masks too. */
 static double load_cost(const Kernel *kernel, const KernelValue *value, int dim, int lanes) {
   int64_t stride;
   bool is_plain = kernel_plain_stride(kernel, value->address, dim, &stride);
-  if (!is_plain || value->predicate >= 0 || lanes == 1 || stride == 1 || !vec_stride_is_shuffled(value->type, stride)) {
-    return access_cost(kernel, value->buffer, value->address, dim, lanes);
+  if (is_plain && lanes > 1 && stride != 1 && vec_stride_is_shuffled(value->type, stride)) {
+    double shuffles = stride < 0 ? 2 : 2.0 * (double)stride - 1;
+    return value->predicate >= 0 ? shuffles + (double)llabs(stride) : shuffles;
   }
-  return stride < 0 ? 2 : 2.0 * (double)stride - 1;
+  double cost = access_cost(kernel, value->buffer, value->address, dim, lanes);
+  bool is_narrow = type_storage_bytes(kernel->buffers[value->buffer].type) < NARROW_BYTES;
+  if (!is_narrow || cost <= 1 || lanes == 1 || is_read_in_squares(kernel, value, dim, lanes)) return cost;
+  return fmax(cost, NARROW_LANE_COST * lanes);
 }
 
 /* Which values and stores a walk along |dim| repeats: all those of the stage it belongs to, of every stage for an outer
