@@ -17,9 +17,7 @@
 #define ROWS_OF_ELEMENTS 4
 /* So many rows are multiplied faster as f32 than the columns are packed for them. */
 #define FEW_PAIRED_ROWS 14
-/* The same of the matrix unit; and of those whose weights are contiguous along the depth. */
-#define FEW_MATRIX_ROWS 9
-#define FEW_MATRIX_ROWS_ALONG 5
+#define FEW_MATRIX_ROWS 5 /* the same of the matrix unit */
 /* Rows or columns of a chunk at least: packing the other factor for it then costs some percent. */
 #define CHUNK_LENGTH 48
 /* Times the time of a tile whose rows have to be packed because they meet in the cache. */
@@ -357,11 +355,11 @@ static int64_t rhs_step(const Kernel *kernel, const ContractionBlocking *blockin
   return index_dim_coefficient(&kernel->space, kernel->values[source].address, depth);
 }
 
-/* What is packed, or what the matrix unit's bytes and bf16 are converted from. */
+/* What is packed, or what groups of bytes and bf16 are converted from. */
 static int32_t plain_source(const Kernel *kernel, const ContractionBlocking *blocking) {
   const KernelValue *rhs = &kernel->values[blocking->rhs];
   if (is_plain_rhs(kernel, blocking, blocking->rhs)) return blocking->rhs;
-  bool converts = blocking->in_matrix_unit && rhs->kind == KERNEL_APPLY && rhs->opcode == HLO_CONVERT;
+  bool converts = blocking->group > 1 && rhs->kind == KERNEL_APPLY && rhs->opcode == HLO_CONVERT;
   return converts && is_plain_rhs(kernel, blocking, rhs->operands[0]) ? rhs->operands[0] : -1;
 }
 
@@ -499,16 +497,13 @@ static PrimitiveType narrow_source(const Kernel *kernel, int32_t factor) {
 }
 
 /* Two bf16 to a lane where there are instructions for them.  Few rows are read where they are, as fast as memory gives
- * them: but weights along the depth, whose sums in lanes cost more. */
-static void choose_bf16_pairs(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking) {
+ * them. */
+static void choose_bf16_pairs(const VecTarget *target, ContractionBlocking *blocking) {
   ContractionBlocking paired = *blocking;
-  int depth = blocking->depth.dims[blocking->depth.count - 1];
-  bool is_along = contraction_contiguous(kernel, &blocking->rhs_set, depth);
   paired.group = 2;
   paired.packed_type = TYPE_U16; /* their bits */
   paired.dot = VEC_DOT_BF16;
-  paired.in_matrix_unit = blocking->rows.size > (is_along ? FEW_MATRIX_ROWS_ALONG : FEW_MATRIX_ROWS) &&
-                          contraction_suits_matrix_unit(target, &paired);
+  paired.in_matrix_unit = blocking->rows.size > FEW_MATRIX_ROWS && contraction_suits_matrix_unit(target, &paired);
   bool are_paired = target->has_bf16_pairs && blocking->rows.size > FEW_PAIRED_ROWS;
   if (paired.in_matrix_unit || are_paired) *blocking = paired;
 }
@@ -522,7 +517,7 @@ static void choose_group(const Kernel *kernel, const VecTarget *target, Contract
   if (lhs == TYPE_INVALID || rhs == TYPE_INVALID || blocking->segment < blocking->column_run) return;
   if (contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth) < blocking->depth.count) return;
   if (blocking->type == TYPE_F32) {
-    if (lhs == TYPE_BF16 && rhs == TYPE_BF16) choose_bf16_pairs(kernel, target, blocking);
+    if (lhs == TYPE_BF16 && rhs == TYPE_BF16) choose_bf16_pairs(target, blocking);
     return;
   }
   if ((blocking->type != TYPE_S32 && blocking->type != TYPE_U32) || lhs == TYPE_BF16 || rhs == TYPE_BF16) return;

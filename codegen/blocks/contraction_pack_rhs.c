@@ -1,6 +1,8 @@
 /* Packing of the rhs, as rows of one panel. */
 #include "codegen/blocks/contraction_pack_internal.h"
 
+#define MOST_INTERLEAVED 256 /* elements: a row of the widest panel in groups of bytes */
+
 /* A vector of the rhs at the point, stored where the packed form has it. */
 static void pack_lanes(ContractionEmitter *emitter, int lanes, LLVMValueRef mask, LLVMValueRef target) {
   const ContractionBlocking *blocking = emitter->blocking;
@@ -122,6 +124,62 @@ static LLVMValueRef group_lanes(ContractionEmitter *emitter, LLVMValueRef first,
   return LLVMBuildBitCast(vec->builder, group, vec_type(vec, blocking->type, lanes), "");
 }
 
+/* Whether groups of a panel are rows of memory as they are, element by element in turn.  Widths that are no power of
+ * two make poor shuffles. */
+static bool interleaves_rows(const ContractionEmitter *emitter, const Panel *panel) {
+  const ContractionBlocking *blocking = emitter->blocking;
+  if (blocking->rhs_source < 0 || panel->end != NULL || panel->lanes != blocking->lanes) return false;
+  if ((blocking->panel_width & (blocking->panel_width - 1)) != 0) return false;
+  PrimitiveType source = emitter->kernel->values[blocking->rhs_source].type;
+  return type_storage_bytes(source) == type_storage_bytes(blocking->packed_type);
+}
+
+/* Elements of both in turn. */
+static LLVMValueRef interleave(const VecBuilder *vec, LLVMValueRef a, LLVMValueRef b) {
+  unsigned count = LLVMGetVectorSize(LLVMTypeOf(a));
+  LLVMValueRef order[MOST_INTERLEAVED];
+  XLAC_CHECK(2 * count <= MOST_INTERLEAVED);
+  for (unsigned i = 0; i < 2 * count; i++)
+    order[i] = LLVMConstInt(LLVMInt32TypeInContext(vec->context), i / 2 + i % 2 * count, false);
+  return LLVMBuildShuffleVector(vec->builder, a, b, LLVMConstVector(order, 2 * count), "");
+}
+
+/* Rows of the group at |index| of a run, at |column|, as groups. */
+static LLVMValueRef interleaved_rows(ContractionEmitter *emitter, LLVMValueRef index) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  int bytes = type_storage_bytes(blocking->packed_type), dim = blocking->depth.dims[blocking->depth.count - 1];
+  unsigned width = (unsigned)blocking->panel_width;
+  LLVMTypeRef row_type = LLVMVectorType(LLVMIntTypeInContext(vec->context, (unsigned)bytes * 8), width), double_type;
+  LLVMValueRef rows[4];
+  for (int i = 0; i < blocking->group; i++) {
+    emitter->point.dims[dim] = ir_index_add(vec->builder, index, block_int(vec, i));
+    rows[i] = LLVMBuildLoad2(vec->builder, row_type, point_load_pointer(&emitter->point, blocking->rhs_source), "");
+    LLVMSetAlignment(rows[i], (unsigned)bytes);
+  }
+  for (int i = 0; i < blocking->group; i += 2) rows[i] = interleave(vec, rows[i], rows[i + 1]);
+  if (blocking->group == 2) return rows[0];
+  double_type = LLVMVectorType(LLVMInt16TypeInContext(vec->context), width);
+  return interleave(vec, LLVMBuildBitCast(vec->builder, rows[0], double_type, ""),
+                    LLVMBuildBitCast(vec->builder, rows[2], double_type, ""));
+}
+
+/* Whole groups of |range| of a run's depth, a row of the panel at a time: few instructions, so that many rows are on
+ * their way from memory at once. */
+static void interleave_panel(ContractionEmitter *emitter, const Panel *panel, LLVMValueRef first, IndexRange range) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  if (ir_range_is_empty(range)) return;
+  PointLoop depth = point_loop_begin_guarded(&emitter->point, range, blocking->group);
+  LLVMValueRef number = LLVMBuildUDiv(vec->builder, depth.index, block_int(vec, blocking->group), "");
+  emitter->point.dims[blocking->columns.dims[blocking->columns.count - 1]] = panel->column;
+  LLVMValueRef groups = interleaved_rows(emitter, ir_index_add(vec->builder, first, depth.index));
+  LLVMValueRef target = block_element(vec, blocking->type, emitter->rhs_pack,
+                                      ir_index_multiply(vec->builder, number, blocking->packed_stride));
+  LLVMSetAlignment(LLVMBuildStore(vec->builder, groups, target), (unsigned)type_storage_bytes(blocking->type));
+  point_loop_end(&emitter->point, &depth);
+}
+
 /* |range| of a run's depth in groups, beginning at a multiple of their size. */
 static void pack_panel_groups(ContractionEmitter *emitter, const Panel *panel, LLVMValueRef first, IndexRange range) {
   const VecBuilder *vec = emitter->vec;
@@ -203,6 +261,10 @@ static void pack_panel(ContractionEmitter *emitter, const DepthBlock *block, con
   if (blocking->group == 1) {
     pack_panel_rows(emitter, panel, first, rest, nest.offset);
   } else {
+    if (interleaves_rows(emitter, panel)) {
+      ir_range_cut(emitter->vec->builder, rest, blocking->group, &whole, &rest);
+      interleave_panel(emitter, panel, first, whole);
+    }
     pack_panel_groups(emitter, panel, first, rest);
   }
   pack_nest_end(&nest);

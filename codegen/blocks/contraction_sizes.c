@@ -213,6 +213,7 @@ static void choose_ahead(const Kernel *kernel, ContractionBlocking *blocking) {
     return;
   }
   if (blocking->rhs_kept || blocking->rhs_source < 0 || blocking->panel_count == 1) return;
+  if (blocking->group > 1 && !blocking->in_matrix_unit) return;
   if (blocking->rhs_in_place && rhs_bytes(blocking) <= SECOND_CACHE_BYTES) return;
   blocking->rhs_ahead = contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth) >=
                         blocking->depth.count - blocking->chunk_dim;
