@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define SPIN_ROUNDS 1000 /* pauses of 40 to 140 cycles each */
+#define LOCK_ROUNDS 100  /* the same, for a mutex that is held for some hundred cycles */
 
 /* One call of parallel_for, on its caller's stack. */
 typedef struct Job {
@@ -49,6 +50,16 @@ static void pause_briefly(void) {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
 #endif
+}
+
+/* Threads that have shared a job out well end it, and want the mutex, at the same time: one that went to sleep over
+ * that would be woken long after the other has let go of it. */
+static void lock(XlacThreadPool *pool) {
+  for (int i = 0; i < LOCK_ROUNDS; i++) {
+    if (pthread_mutex_trylock(&pool->mutex) == 0) return;
+    pause_briefly();
+  }
+  pthread_mutex_lock(&pool->mutex);
 }
 
 /* --- the list of jobs; the mutex is held --- */
@@ -97,7 +108,7 @@ static void help(XlacThreadPool *pool, Job *job, int64_t worker) {
   job->helpers++;
   pthread_mutex_unlock(&pool->mutex);
   int64_t done = run_chunks(job, worker);
-  pthread_mutex_lock(&pool->mutex);
+  lock(pool);
   remove_job(pool, job);
   add_finished(job, done);
   job->helpers--;
@@ -116,7 +127,7 @@ static bool wait_for_job(XlacThreadPool *pool) {
   if (pool->jobs == NULL && !pool->is_stopping) {
     pthread_mutex_unlock(&pool->mutex);
     spin_for_job(pool);
-    pthread_mutex_lock(&pool->mutex);
+    lock(pool);
   }
   while (pool->jobs == NULL && !pool->is_stopping) {
     pool->sleeping++;
@@ -129,7 +140,7 @@ static bool wait_for_job(XlacThreadPool *pool) {
 static void *worker_main(void *argument) {
   const Worker *worker = argument;
   XlacThreadPool *pool = worker->pool;
-  pthread_mutex_lock(&pool->mutex);
+  lock(pool);
   while (wait_for_job(pool)) help(pool, pool->jobs, worker->number);
   pthread_mutex_unlock(&pool->mutex);
   return NULL;
@@ -164,19 +175,19 @@ void xlac_thread_pool_parallel_for(void *user_data, void (*body)(void *context, 
     return;
   }
   Job job = {.body = body, .context = context, .count = n};
-  pthread_mutex_lock(&pool->mutex);
+  lock(pool);
   if (!pool->is_started) start_threads(pool);
   add_job(pool, &job);
   wake_helpers(pool, n - 1);
   pthread_mutex_unlock(&pool->mutex);
   int64_t done = run_chunks(&job, 0);
-  pthread_mutex_lock(&pool->mutex);
+  lock(pool);
   remove_job(pool, &job);
   add_finished(&job, done);
   if (!is_finished(&job)) {
     pthread_mutex_unlock(&pool->mutex);
     spin_until_finished(&job);
-    pthread_mutex_lock(&pool->mutex);
+    lock(pool);
   }
   while (job.helpers > 0 || !is_finished(&job)) pthread_cond_wait(&pool->helper_left, &pool->mutex);
   pthread_mutex_unlock(&pool->mutex);
@@ -201,7 +212,7 @@ XlacThreadPool *xlac_thread_pool_create(int64_t worker_count) {
 
 void xlac_thread_pool_destroy(XlacThreadPool *pool) {
   if (pool == NULL) return;
-  pthread_mutex_lock(&pool->mutex);
+  lock(pool);
   pool->is_stopping = true;
   pthread_cond_broadcast(&pool->job_came);
   pthread_mutex_unlock(&pool->mutex);
