@@ -387,13 +387,17 @@ Status module_plans_take_written(ModulePlans *plans, const WrittenPlans *written
     ModulePlan *own = (ModulePlan *)&plans->plans[p];
     StringView text = own->is_move ? SV("") : kernel_text(scratch, own->plan->kernel);
     const ModulePlan before = *own;
+    const WrittenPlan *found = NULL; /* equal Kernels may have several: that of the same name, else the first */
     for (int32_t w = 0; w < written->count && !own->is_move; w++) {
       const WrittenPlan *plan = &written->plans[w];
       if (!sv_equal(plan->kernel_text, text) || !stands_for(plan->plan, &before)) continue;
-      if (own->plan == before.plan) own->plan = plan->plan;
-      if (own->plan == plan->plan) own->verdict = plan->verdict;
+      bool has_name = sv_equal(plan->plan->name, before.plan->name);
+      if (found == NULL || (has_name && !sv_equal(found->plan->name, before.plan->name))) found = plan;
       is_used[w] = true;
     }
+    if (found == NULL) continue;
+    own->plan = found->plan;
+    own->verdict = found->verdict;
   }
   for (int32_t w = 0; w < written->count; w++) {
     const Plan *plan = written->plans[w].plan;
