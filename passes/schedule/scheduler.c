@@ -1,5 +1,6 @@
 #include "passes/pipeline/control_computations.h"
 #include "passes/pipeline/hlo_pass.h"
+#include "passes/schedule/buffer_order.h"
 #include "passes/schedule/memory_scheduler.h"
 #include "passes/schedule/overlap.h"
 #include "passes/schedule/text_order.h"
@@ -112,6 +113,90 @@ static bool schedule_computation(HloComputation *computation, IntMap *peaks, int
   return changed;
 }
 
+/* --- for a Buffer --- */
+
+/* What the Buffer keeps between Kernels, about: their tiles have the rest. */
+static int64_t kept_bytes(const MachineDescription *machine) {
+  return machine_buffer_usable(machine) / 4 * 3;
+}
+
+/* By computation of |control_computations|: all nodes of its model. */
+typedef struct ComputationOrders {
+  int64_t count;
+  int32_t **orders;
+} ComputationOrders;
+
+/* Orders that move less than those which |module| has; false: there are none.  |peaks| are those of called
+ * computations. */
+static bool orders_for_buffer(const HloModule *module, const MachineDescription *machine, const IntMap *peaks,
+                              Arena *arena, ComputationOrders *out_orders) {
+  HloComputation **computations = control_computations(module, arena, &out_orders->count);
+  bool is_any = false;
+  out_orders->orders = ARENA_NEW_ARRAY(arena, int32_t *, out_orders->count + 1);
+  for (int64_t i = 0; i < out_orders->count; i++) {
+    const ScheduleModel *model = schedule_model_create(arena, computations[i], peaks);
+    const int32_t *given = given_order(model, computations[i]);
+    int32_t *order = ARENA_COPY_ARRAY(arena, int32_t, given, model->node_count);
+    schedule_for_buffer(model, kept_bytes(machine), order);
+    is_any |= memcmp(order, given, (size_t)model->node_count * sizeof *order) != 0;
+    out_orders->orders[i] = order;
+  }
+  return is_any;
+}
+
+/* |module| is the one that the orders were found for, or a clone of it. */
+static void set_orders(HloModule *module, const IntMap *peaks, Arena *arena, const ComputationOrders *orders) {
+  int64_t count;
+  HloComputation **computations = control_computations(module, arena, &count);
+  XLAC_CHECK(count == orders->count);
+  for (int64_t i = 0; i < count; i++)
+    set_schedule(computations[i], schedule_model_create(arena, computations[i], peaks), orders->orders[i]);
+}
+
+static int64_t instruction_count(const HloModule *module) {
+  int64_t count = 0;
+  for (int64_t c = 0; c < module->computations.count; c++) count += module->computations.data[c]->instructions.count;
+  return count;
+}
+
+/* Bytes of the workspace, without scratch, that |module| has with its order, and its instructions with the copies that
+ * this makes necessary.  It is used up. */
+static int64_t workspace_of(const HloPassContext *context, HloModule *module, int64_t *out_instructions) {
+  Arena *scratch = arena_create();
+  DiagSink ignored;
+  bool changed;
+  diag_sink_init(&ignored, scratch);
+  HloPassOptions options = *context->options;
+  options.memory_limit = 0;
+  options.scratch = NULL;
+  options.decisions = NULL;
+  HloPassContext trial = {.scratch = scratch, .diag = &ignored, .options = &options};
+  Status status = hlo_buffer_assignment_pass.run(&trial, module, &changed);
+  int64_t bytes = status == STATUS_OK && trial.assignment != NULL ? trial.assignment->workspace_bytes : INT64_MAX;
+  *out_instructions = instruction_count(module);
+  arena_destroy(scratch);
+  return bytes;
+}
+
+/* An order that moves less between memory and Buffer, where memory has no more bytes and nothing more is copied: peaks
+ * of the model know neither places nor copies. */
+static bool reorder_for_buffer(const HloPassContext *context, HloModule *module, const IntMap *peaks) {
+  const MachineDescription *machine = context->options->machine;
+  Arena *arena = arena_create();
+  ComputationOrders orders;
+  bool is_better = orders_for_buffer(module, machine, peaks, arena, &orders);
+  if (is_better) {
+    HloModule *known = hlo_module_clone(module, arena), *tried = hlo_module_clone(module, arena);
+    int64_t known_count, count;
+    set_orders(tried, peaks, arena, &orders);
+    int64_t known_bytes = workspace_of(context, known, &known_count), bytes = workspace_of(context, tried, &count);
+    is_better = bytes <= known_bytes && bytes < INT64_MAX && count <= known_count;
+  }
+  if (is_better) set_orders(module, peaks, arena, &orders);
+  arena_destroy(arena);
+  return is_better;
+}
+
 /* Regions and fused computations have no buffers: any order in which operands come first will do. */
 static bool order_topologically(HloComputation *computation) {
   Arena *arena = arena_create();
@@ -143,6 +228,8 @@ static Status run_scheduler(HloPassContext *context, HloModule *module, bool *ou
     *out_changed |= order_topologically(computation);
   }
   module->is_scheduled = true;
+  if (!keeps && machine_has_buffer(context->options->machine))
+    *out_changed |= reorder_for_buffer(context, module, &peaks);
   return STATUS_OK;
 }
 
