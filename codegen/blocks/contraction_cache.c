@@ -2,9 +2,11 @@
 #include "base/checked_math.h"
 #include "codegen/blocks/contraction_internal.h"
 
-/* Of a first-level cache as processors have it, at the least: each set has places for so many lines, half of them for
- * others. */
-#define FIRST_CACHE_WAYS 4
+/* Places that the rows of a tile may have in a set of a first-level cache: half of eight, as processors have them at
+ * the least; of twelve more, but for rows a page and more apart, of which many meet in the second-level cache too. */
+#define ROW_WAYS 4
+#define LARGE_ROW_WAYS 8
+#define NEAR_STRIDE 4096
 /* Rows that come near one another again after so many, or after a power of two. */
 #define MOST_TURNS 16
 
@@ -43,7 +45,8 @@ double contraction_cache_bytes(int64_t sets, int64_t rows, int64_t stride, int64
   return contraction_rows_bytes(&in_cache, width);
 }
 
-bool contraction_rows_meet(int rows, int64_t stride_bytes) {
+bool contraction_rows_meet(bool is_large, int rows, int64_t stride_bytes) {
+  int ways = is_large && stride_bytes < NEAR_STRIDE ? LARGE_ROW_WAYS : ROW_WAYS;
   double bytes = contraction_cache_bytes(FIRST_CACHE_SETS, rows, stride_bytes, LINE_BYTES);
-  return bytes > FIRST_CACHE_WAYS * FIRST_CACHE_SETS * LINE_BYTES;
+  return bytes > ways * FIRST_CACHE_SETS * LINE_BYTES;
 }

@@ -40,14 +40,20 @@ static void cache_rows_that_nearly_meet_take_it_all(void **state) {
 /* Rows of a tile: all begin at one and the same place of a page, or each a few bytes before or after the last one's. */
 static void cache_rows_of_a_tile_meet_near_a_page(void **state) {
   (void)state;
-  for (int64_t stride = 4096 - 8; stride <= 4096 + 8; stride += 4) assert_true(contraction_rows_meet(14, stride));
-  assert_true(contraction_rows_meet(14, 3 * 4096 - 4));
-  assert_false(contraction_rows_meet(14, 4096 - 64));
-  assert_false(contraction_rows_meet(14, 4096 + 64));
-  assert_false(contraction_rows_meet(14, 4));
-  assert_false(contraction_rows_meet(4, 4096));
+  for (int64_t stride = 4096 - 8; stride <= 4096 + 8; stride += 4)
+    assert_true(contraction_rows_meet(false, 14, stride));
+  assert_true(contraction_rows_meet(false, 14, 3 * 4096 - 4));
+  assert_false(contraction_rows_meet(false, 14, 4096 - 64));
+  assert_false(contraction_rows_meet(false, 14, 4096 + 64));
+  assert_false(contraction_rows_meet(false, 14, 4));
+  assert_false(contraction_rows_meet(false, 4, 4096));
+  /* Half a page apart they come to two sets in turn, seven to each. */
+  assert_true(contraction_rows_meet(false, 14, 2048));
+  assert_false(contraction_rows_meet(true, 14, 2048));
+  assert_true(contraction_rows_meet(true, 14, 4096));
+  assert_true(contraction_rows_meet(true, 7, 4096));
   for (int64_t stride = 4; stride <= 16384; stride += 4)
-    if (fullest_set(14, stride, LINE_BYTES) >= 13) assert_true(contraction_rows_meet(14, stride));
+    if (fullest_set(14, stride, LINE_BYTES) >= 13) assert_true(contraction_rows_meet(false, 14, stride));
 }
 
 int main(void) {

@@ -90,10 +90,11 @@ struct ContractionBlocking {
   bool rhs_is_plain;  /* a load, not guarded, contiguous along the columns */
   int32_t rhs_source; /* such a load that the rhs is, or is converted from where groups are packed; -1: none */
   bool rhs_transposes,
-      lhs_transposes; /* contiguous along the other dim than its packed form: packed in square blocks */
-  bool lhs_in_parts;  /* its rows are not walked as one; where it transposes, parts are whole squares long */
-  bool is_far;        /* what is read in place comes from memory: VecTarget's streams_factors */
-  bool rhs_ahead;     /* while a panel is multiplied, the rows are asked for of that |panels_ahead| further on */
+      lhs_transposes;    /* contiguous along the other dim than its packed form: packed in square blocks */
+  bool lhs_in_parts;     /* its rows are not walked as one; where it transposes, parts are whole squares long */
+  bool has_large_caches; /* VecTarget's, where there is more than a line of columns */
+  bool is_far;           /* what is read in place comes from memory: VecTarget's streams_factors */
+  bool rhs_ahead;        /* while a panel is multiplied, the rows are asked for of that |panels_ahead| further on */
   int64_t panels_ahead;
   bool ahead_in_turn; /* by many tiles: each asks for its share of them before it begins, rather than at each step */
   bool rhs_in_place;  /* panels are read where they are, rows |rhs_stride| apart; the last of a run begins early
@@ -230,8 +231,9 @@ RowsInCache contraction_rows_in_cache(int64_t sets, int64_t rows, int64_t stride
 double contraction_rows_bytes(const RowsInCache *in_cache, int64_t width);
 /* Both in one. */
 double contraction_cache_bytes(int64_t sets, int64_t rows, int64_t stride, int64_t width);
-/* Whether |rows| so far apart push each other out of the first-level cache, so that they are packed. */
-bool contraction_rows_meet(int rows, int64_t stride_bytes);
+/* Whether |rows| so far apart push each other out of the first-level cache, so that they are packed; |is_large|: it is
+ * one of VecTarget's has_large_caches. */
+bool contraction_rows_meet(bool is_large, int rows, int64_t stride_bytes);
 
 /* Whether the rows of a tile are packed as strips, in blocks of the depth that are known (contraction_strips.c). */
 void contraction_choose_strips(const Kernel *kernel, ContractionBlocking *blocking);

@@ -324,7 +324,8 @@ static void choose_tile(const Kernel *kernel, const VecTarget *target, TileLimit
     TileRows tiles = rows_of_tiles(blocking->rows.size, limit, vectors, may_rest);
     int64_t panels = runs * ceil_div(blocking->column_run, vectors * lanes);
     double cost = (double)panels * tiles.cost;
-    if (lhs_stride > 0 && contraction_rows_meet(tiles.rows, lhs_stride)) cost *= PACKED_ROWS;
+    if (lhs_stride > 0 && contraction_rows_meet(blocking->has_large_caches, tiles.rows, lhs_stride))
+      cost *= PACKED_ROWS;
     if (best != 0 && cost >= best) continue;
     best = cost;
     blocking->step_cost = tile_cost(tiles.rows, vectors, multiplication_of(target));
@@ -577,6 +578,9 @@ static void choose_sums(const Kernel *kernel, ContractionBlocking *blocking) {
 /* A tile, and how much is packed at a time. */
 static bool choose_blocks(const Kernel *kernel, const VecTarget *target, TileLimit tile, ContractionScratch limit,
                           ContractionBlocking *blocking) {
+  /* Rows of more than a line of columns, which are read again for each panel. */
+  bool is_wide = blocking->columns.size * type_storage_bytes(blocking->type) > LINE_BYTES;
+  blocking->has_large_caches = target->has_large_caches && is_wide;
   choose_tile(kernel, target, tile, blocking);
   const DimList *stored = blocking->is_turned ? &blocking->rows : &blocking->columns;
   int last = stored->dims[stored->count - 1];

@@ -53,6 +53,7 @@ static const int64_t depths[] = {512, 320, 256, 192, 128, 96, 64, 48, 32, 16};
 static const double call_cost = 24;       /* of a micro-kernel, its loop and its last sums included */
 static const double sum_cost = 1;         /* of a vector of sums that is loaded or stored */
 static const double line_of_second = .4;  /* of a line of the second-level cache that is read in order */
+static const double line_passing = .2;    /* and of a rhs that goes by one tile after the other */
 static const double line_in_place = .2;   /* and in rows, as they lie in the rhs */
 static const double line_across = .8;     /* and in columns, as they lie in the lhs */
 static const double near_page = .6;       /* of a page of these rows, one of many */
@@ -108,7 +109,9 @@ static int64_t packed_row_stride(const ContractionBlocking *blocking, int64_t de
   while (power * 2 <= depth) power *= 2;
   int64_t stride = max_i64(align_up(depth, power / SIZES_OF_POWER), SHORTEST_ROW) + blocking->vector_lanes;
   int64_t bytes = type_storage_bytes(blocking->type);
-  return contraction_rows_meet(blocking->tile_rows, stride * bytes) ? stride + blocking->vector_lanes : stride;
+  return contraction_rows_meet(blocking->has_large_caches, blocking->tile_rows, stride * bytes)
+             ? stride + blocking->vector_lanes
+             : stride;
 }
 
 /* So many indices of the chunk's dim make whole squares of a turned blocking: what is left of a block is packed element
@@ -167,7 +170,7 @@ static void choose_lhs_in_place(const Kernel *kernel, ContractionBlocking *block
   int64_t stride = contraction_lhs_stride(kernel, blocking);
   int64_t bytes = type_storage_bytes(blocking->type);
   if (stride == 0 || stride > LARGEST_OFFSET / bytes / blocking->tile_rows) return;
-  if (contraction_rows_meet(blocking->tile_rows, stride * bytes)) return;
+  if (contraction_rows_meet(blocking->has_large_caches, blocking->tile_rows, stride * bytes)) return;
   blocking->lhs_in_place = true;
   blocking->row_stride = stride;
 }
@@ -193,6 +196,16 @@ static bool choose_lhs_across(const Kernel *kernel, ContractionBlocking *blockin
   return true;
 }
 
+/* Whether the whole rhs, rows of whole lines, goes by each tile of rows, which stay in the first-level cache meanwhile,
+ * from a second-level one that has room for it twice. */
+static bool rhs_passes(const ContractionBlocking *blocking) {
+  int64_t stride = blocking->rhs_stride * type_storage_bytes(blocking->type);
+  double span = (double)blocking->depth.size * (double)stride;
+  bool may_pass = blocking->has_large_caches && !blocking->is_far && !blocking->is_turned && blocking->lhs_step == 1;
+  bool is_plain = blocking->rhs_in_place && blocking->rhs_may_stay && stride % LINE_BYTES == 0;
+  return may_pass && is_plain && blocking->tiles_per_block == 1 && fmax(rhs_bytes(blocking), span) <= FAR_BYTES;
+}
+
 /* The hardware sees rows as streams, but follows none from page to page.  What the last-level cache may hold comes
  * sooner than asking for it takes. */
 static void choose_streams_ahead(ContractionBlocking *blocking) {
@@ -214,7 +227,7 @@ static void choose_ahead(const Kernel *kernel, ContractionBlocking *blocking) {
   }
   if (blocking->rhs_kept || blocking->rhs_source < 0 || blocking->panel_count == 1) return;
   if (blocking->group > 1 && !blocking->in_matrix_unit) return;
-  if (blocking->rhs_in_place && rhs_bytes(blocking) <= SECOND_CACHE_BYTES) return;
+  if (rhs_passes(blocking) || (blocking->rhs_in_place && rhs_bytes(blocking) <= SECOND_CACHE_BYTES)) return;
   blocking->rhs_ahead = contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth) >=
                         blocking->depth.count - blocking->chunk_dim;
   blocking->ahead_in_turn =
@@ -328,6 +341,12 @@ static double rhs_reading_cost(const ContractionBlocking *blocking, const Packin
   return is_far ? total + bytes / LINE_BYTES * line_alone / rows : total;
 }
 
+/* Of all readings of a rhs that passes, but for that of its rows' pages: it comes from far away once. */
+static double passing_cost(const ContractionBlocking *blocking, const PackingCosts *packing) {
+  double again = (double)blocking->tile_count - 1;
+  return rhs_reading_cost(blocking, packing) + again * rhs_bytes(blocking) / LINE_BYTES * line_passing;
+}
+
 /* Which part of the tiles reaches beyond the result. */
 static double edge_share(const ContractionBlocking *blocking) {
   double rows = (double)(blocking->rest_rows > 0 ? blocking->tile_count : blocking->rows.size / blocking->tile_rows);
@@ -342,6 +361,7 @@ typedef struct PlaceCosts {
   bool rows_meet;      /* of a tile's sums in the result */
   double edge_share;   /* of the tiles: those that reach beyond the result */
   double row_in_place; /* of a row of a panel that every tile reads where it is */
+  double row_pages;    /* of its pages alone */
   double across_bytes; /* of the first-level cache, by a lhs across its grain */
 } PlaceCosts;
 
@@ -361,10 +381,13 @@ static double row_in_place_cost(const ContractionBlocking *blocking, double othe
   int64_t bytes = type_storage_bytes(blocking->type), stride = blocking->rhs_stride * bytes;
   int64_t width = blocking->panel_width * bytes;
   double taken = contraction_cache_bytes(FIRST_CACHE_SETS, blocking->block_depth, stride, width);
-  double pages = (double)stride / PAGE_BYTES, lines = (double)width / LINE_BYTES, total = 0;
-  if (taken + others > FIRST_CACHE_BYTES) total += lines * line_in_place;
-  if (pages * (double)blocking->block_depth > NEAR_PAGES) total += pages * near_page;
-  return total;
+  double lines = (double)width / LINE_BYTES;
+  return taken + others > FIRST_CACHE_BYTES ? lines * line_in_place : 0;
+}
+
+static double row_pages_cost(const ContractionBlocking *blocking) {
+  double pages = (double)(blocking->rhs_stride * type_storage_bytes(blocking->type)) / PAGE_BYTES;
+  return pages * (double)blocking->block_depth > NEAR_PAGES ? pages * near_page : 0;
 }
 
 /* What a block of the depth of a lhs across its grain takes of the first-level cache, for the rows of a tile. */
@@ -406,16 +429,25 @@ static double tile_rows_bytes(const ContractionBlocking *blocking, const PlaceCo
   return blocking->tile_rows * block_depth * type_storage_bytes(blocking->type) * packed_share(blocking);
 }
 
+/* Bytes that are to stay while the rows of tiles are read again and again.  A rhs that passes leaves them alone, for
+ * one block of the depth or, panel by panel, for all. */
+static double kept_with_rows(const ContractionBlocking *blocking, double rows_bytes, double panel_bytes) {
+  if (!rhs_passes(blocking)) return panel_bytes + rows_bytes * (double)blocking->tiles_per_block;
+  return blocking->panels_per_chunk > 1 ? rows_bytes : rows_bytes * (double)blocking->block_count;
+}
+
 static PlaceCosts place_costs(const ContractionBlocking *blocking) {
   PlaceCosts place = {0};
   if (blocking->sums_in_result) {
-    place.rows_meet =
-        contraction_rows_meet(blocking->tile_rows, blocking->sum_stride * type_storage_bytes(blocking->type));
+    place.rows_meet = contraction_rows_meet(blocking->has_large_caches, blocking->tile_rows,
+                                            blocking->sum_stride * type_storage_bytes(blocking->type));
     place.edge_share = edge_share(blocking);
   }
   if (blocking->lhs_step > 1) place.across_bytes = across_bytes(blocking);
-  if (blocking->rhs_in_place && blocking->rhs_may_stay)
-    place.row_in_place = row_in_place_cost(blocking, tile_rows_bytes(blocking, &place));
+  if (blocking->rhs_in_place && blocking->rhs_may_stay) {
+    place.row_pages = row_pages_cost(blocking);
+    place.row_in_place = row_in_place_cost(blocking, tile_rows_bytes(blocking, &place)) + place.row_pages;
+  }
   return place;
 }
 
@@ -438,7 +470,8 @@ static double cost(const ContractionBlocking *blocking, const PackingCosts *pack
   double block_depth = (double)ceil_div(blocking->block_depth, blocking->group);
   double blocks = (double)blocking->block_count;
   double rows = tiles * blocking->tile_rows, columns = panels * (double)blocking->panel_width;
-  double tiles_here = (double)blocking->tiles_per_block, share = packed_share(blocking);
+  double share = packed_share(blocking);
+  bool passes = rhs_passes(blocking);
 
   double rows_share = blocking->lhs_by_tiles ? blocking->cut_share : 1;
   double steps = tiles * blocking->step_cost * rows_share;
@@ -452,16 +485,16 @@ static double cost(const ContractionBlocking *blocking, const PackingCosts *pack
   bool is_across = blocking->lhs_step > 1;
   double rows_bytes = tile_rows_bytes(blocking, place);
   if (blocking->rhs_in_place && blocking->rhs_may_stay)
-    total += tiles * panels * depth * place->row_in_place;
+    total += tiles * panels * depth * (passes ? place->row_pages : place->row_in_place);
   else
     total += reading_cost(tiles * columns * depth * bytes, panel_bytes + rows_bytes);
   double lhs_bytes = rows * depth * bytes * share;
   if (is_across)
     total += tiles * panels * depth * across_cost(blocking, rows_bytes, panel_bytes);
   else
-    total += reading_cost(panels * lhs_bytes, panel_bytes + rows_bytes * tiles_here);
+    total += reading_cost(panels * lhs_bytes, kept_with_rows(blocking, rows_bytes, panel_bytes));
   double times = blocking->rhs_kept ? 1 : (double)ceil_div(blocking->tile_count, blocking->tiles_per_block);
-  total += times * rhs_reading_cost(blocking, packing);
+  total += passes ? passing_cost(blocking, packing) : times * rhs_reading_cost(blocking, packing);
   if (!blocking->rhs_in_place) {
     int64_t longest = packing->rhs_runs_along_depth ? blocking->block_depth : INT64_MAX;
     if (rhs_bytes(blocking) > FAR_BYTES && packing->rhs_runs_along_depth) longest = max_i64(longest / FAR_RUNS, 1);
@@ -617,12 +650,13 @@ static RowsInCache sums_in_cache(const ContractionBlocking *blocking) {
   return contraction_rows_in_cache(SECOND_CACHE_SETS, rows, stride);
 }
 
-/* In one block of the depth panels are not worked on in chunks. */
-static void try_blocks(SizeSearch *search, ContractionBlocking *blocking) {
+/* With numbers of tiles from |first_tiles| of the list on.  In one block of the depth panels are not worked on in
+ * chunks. */
+static void try_blocks_from(SizeSearch *search, int64_t first_tiles, ContractionBlocking *blocking) {
   bool is_shallow = blocking->rhs_in_place || blocking->in_matrix_unit;
   if (!is_shallow && blocking->block_depth > DEEPEST_PANEL * blocking->group) return;
   PlaceCosts place = place_costs(blocking);
-  for (int64_t t = 0; t < search->tiles.count; t++) {
+  for (int64_t t = first_tiles; t < search->tiles.count; t++) {
     blocking->tiles_per_block = search->tiles.data[t];
     if (blocking->sums_in_result && blocking->block_count > 1) place.sums = sums_in_cache(blocking);
     int64_t first = blocking->block_count > 1 ? first_panels(search, blocking) : 0;
@@ -634,15 +668,21 @@ static void try_blocks(SizeSearch *search, ContractionBlocking *blocking) {
   }
 }
 
-/* The rhs where it is, while a panel's rows of a block stay in the second-level cache. */
+static void try_blocks(SizeSearch *search, ContractionBlocking *blocking) {
+  try_blocks_from(search, 0, blocking);
+}
+
+/* The rhs where it is, while a panel's rows of a block stay in the second-level cache, or all of it passes. */
 static void try_in_place(SizeSearch *search, const ContractionBlocking *packed) {
   ContractionBlocking blocking = *packed;
   int64_t bytes = type_storage_bytes(blocking.type), stride = blocking.rhs_stride * bytes;
   int64_t width = blocking.panel_width * bytes;
   if (!blocking.rhs_may_stay || stride <= 0 || stride >= PAGE_BYTES) return;
-  if (contraction_cache_bytes(SECOND_CACHE_SETS, blocking.block_depth, stride, width) > SECOND_CACHE_BYTES) return;
+  bool stays = contraction_cache_bytes(SECOND_CACHE_SETS, blocking.block_depth, stride, width) <= SECOND_CACHE_BYTES;
   blocking.rhs_in_place = true;
-  try_blocks(search, &blocking);
+  blocking.tiles_per_block = 1;
+  if (!stays && !rhs_passes(&blocking)) return;
+  try_blocks_from(search, stays ? 0 : search->tiles.count - 1, &blocking);
 }
 
 /* The sums in the scratch, where they might lie in the result. */

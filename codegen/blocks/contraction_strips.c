@@ -50,7 +50,7 @@ void contraction_choose_strips(const Kernel *kernel, ContractionBlocking *blocki
   if (steps == 0 || steps >= extent) return;
   if ((extent + (blocking->tile_rows - 1) * steps) * inner < blocking->vector_lanes) return;
   int64_t bytes = type_storage_bytes(blocking->type);
-  if (contraction_rows_meet(blocking->tile_rows, steps * inner * bytes)) return;
+  if (contraction_rows_meet(blocking->has_large_caches, blocking->tile_rows, steps * inner * bytes)) return;
   blocking->strip_dims = count;
   blocking->strip_longer = (blocking->tile_rows - 1) * steps;
   blocking->strip_run = extent * inner;
@@ -147,7 +147,9 @@ void contraction_choose_by_tiles(const Kernel *kernel, ContractionBlocking *bloc
   if (contraction_merged_suffix(kernel, &blocking->lhs_set, depth) < inside) return;
   if (index_depends_nonlinearly(&kernel->space, lhs->address, row)) return;
   int64_t stride = index_dim_coefficient(&kernel->space, lhs->address, row);
-  if (stride <= 0 || contraction_rows_meet(blocking->tile_rows, stride * type_storage_bytes(blocking->type))) return;
+  if (stride <= 0 || contraction_rows_meet(blocking->has_large_caches, blocking->tile_rows,
+                                           stride * type_storage_bytes(blocking->type)))
+    return;
   uint64_t common = contraction_common_dims(kernel, blocking);
   ContractionBlocking found = *blocking;
   found.cut_guard = -1;

@@ -1,6 +1,8 @@
 #include "codegen/blocks/contraction.h"
 
+#include "codegen/blocks/contraction_internal.h"
 #include "codegen/blocks/contraction_testing.h"
+#include "codegen/target/cpu_level.h"
 
 /* --- matrices --- */
 
@@ -64,6 +66,37 @@ static void contraction_of_small_plain_matrices_is_in_place(void **state) {
   test = matrix_case(37, 1000, 643, ROWS, ROWS, ROWS);
   test.most_scratch = 160 << 10;
   run_everywhere(&test);
+}
+
+static ContractionBlocking blocking_on(const TestCase *test, const char *cpu, bool streams_factors, Arena *arena) {
+  Builder builder;
+  build_kernel(&builder, test, arena);
+  VecTarget target = cpu_vec_target(cpu_level_find(sv_from_cstring(cpu))->features);
+  target.streams_factors = streams_factors;
+  ContractionScratch scratch = {.most = INT64_MAX, .free = 0};
+  const ContractionBlocking *blocking = contraction_blocking_choose(arena, &builder.kernel, &target, scratch);
+  assert_non_null(blocking);
+  return *blocking;
+}
+
+/* Where the second-level cache has 2 MiB, a rhs of 1 MiB that does not come from memory is read where it is for one
+ * tile of rows after the other, without asking ahead; rows half a page apart are no reason for smaller tiles. */
+static void contraction_with_a_rhs_that_passes_keeps_a_tile(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  TestCase test = matrix_case(512, 512, 512, ROWS, ROWS, ROWS);
+  test.checked_each = 97;
+  ContractionBlocking large = blocking_on(&test, "sapphirerapids", false, arena);
+  assert_true(large.rhs_in_place && large.lhs_in_place && !large.rhs_ahead);
+  assert_int_equal(large.tile_rows, 14);
+  assert_int_equal(large.tiles_per_block, 1);
+  assert_true(contraction_scratch_bytes(&large) <= 2 << 10);
+  assert_int_not_equal(blocking_on(&test, "sapphirerapids", true, arena).tiles_per_block, 1);
+  assert_int_not_equal(blocking_on(&test, "znver4", false, arena).tiles_per_block, 1);
+  if (has_matrix_unit()) run_case(&test, "sapphirerapids");
+  test.rhs = (Affine){0, {0, 1, 1024}}; /* rows of twice the length: 2 MiB */
+  assert_int_not_equal(blocking_on(&test, "sapphirerapids", false, arena).tiles_per_block, 1);
+  arena_destroy(arena);
 }
 
 /* A lhs whose numbers lie apart along the depth (a transposed one, and one that is neither) is read where it is. */
@@ -348,6 +381,7 @@ int main(void) {
       cmocka_unit_test(contraction_of_odd_sizes_is_right),
       cmocka_unit_test(contraction_in_blocks_of_everything_is_right),
       cmocka_unit_test(contraction_of_small_plain_matrices_is_in_place),
+      cmocka_unit_test(contraction_with_a_rhs_that_passes_keeps_a_tile),
       cmocka_unit_test(contraction_of_a_lhs_across_its_grain_is_in_place),
       cmocka_unit_test(contraction_of_many_blocks_adds_up_in_the_result),
       cmocka_unit_test(contraction_of_cut_panels_is_in_place),

@@ -104,6 +104,7 @@ VecTarget cpu_vec_target(const char *features) {
     target.has_byte_permutes = feature_is_given(features, "avx512vbmi");
     target.has_bf16_pairs = feature_is_given(features, "avx512bf16");
     bool has_matrices = feature_is_given(features, "amx-tile");
+    target.has_large_caches = has_matrices;
     target.has_matrix_s8 = has_matrices && target.has_vnni && feature_is_given(features, "amx-int8");
     target.has_matrix_bf16 = has_matrices && target.has_bf16_pairs && feature_is_given(features, "amx-bf16");
   }

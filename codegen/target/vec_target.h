@@ -27,6 +27,7 @@ typedef struct VecTarget {
   /* Products of small matrices of 8-bit integers and of bf16 (AMX), if the system grants a process the registers; then
    * |has_vnni| and |has_bf16_pairs| as well, for where it does not. */
   bool has_matrix_s8, has_matrix_bf16;
+  bool has_large_caches; /* 48 KiB of twelve ways and 2 MiB for a core (x86 with AMX); else 32 KiB of eight and less */
   /* Not the target but the module: products read so much that the last cache does not keep it from one run to the next.
    */
   bool streams_factors;
