@@ -419,7 +419,9 @@ static inline void run_everywhere(const TestCase *test) {
   if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) run_case(test, "x86-64-v4");
   if (type_is_integral(test->type) && __builtin_cpu_supports("avx512vnni")) run_case(test, "cascadelake");
   if (test->operand_type == TYPE_BF16 && __builtin_cpu_supports("avx512bf16")) run_case(test, "cooperlake");
-  if (!has_matrix_unit()) return;
+  /* The unit multiplies nothing else. */
+  bool may_suit = test->operand_type == TYPE_BF16 || type_is_integral(test->type);
+  if (!may_suit || !has_matrix_unit()) return;
   TestCase refused = *test;
   refused.is_refused = true;
   run_case(test, "sapphirerapids");
