@@ -6,10 +6,12 @@
 #include "hlo/analysis/in_place.h"
 #include "passes/schedule/memory_scheduler.h"
 
-/* Arrays of less than one of so many parts of the Buffer do not count; an order is worth taking where what crosses is
- * less by one of so many parts; nodes that orders looked at may have together;
- * how often moves begin anew with what crosses then. */
-enum { LEAST_SHARE = 512, LEAST_GAIN = 50, MOST_NODES = 400000, MOST_ROUNDS = 64 };
+enum {
+  LEAST_SHARE = 512,   /* arrays of less than one of so many parts of the Buffer do not count */
+  LEAST_GAIN = 50,     /* an order is taken where bytes that cross are fewer by one of so many parts */
+  MOST_NODES = 400000, /* of all orders that are looked at, together */
+  MOST_ROUNDS = 64     /* orders that are improved, one after the other */
+};
 
 /* A node reads or makes an array. */
 typedef struct ArrayTouch {
@@ -63,40 +65,53 @@ static bool counts(const BufferOrder *buffer, int64_t bytes) {
   return bytes >= buffer->capacity / LEAST_SHARE;
 }
 
+typedef struct TouchFinder {
+  BufferOrder *buffer;
+  ARRAY(ArrayTouch) touches;
+  ARRAY(int64_t) bytes; /* as in BufferOrder */
+  IntMap given;         /* the id of what a given array is → its number */
+} TouchFinder;
+
+static void add_touch(TouchFinder *finder, int64_t array, bool makes) {
+  if (counts(finder->buffer, finder->bytes.data[array]))
+    array_push(&finder->touches, finder->buffer->arena, ((ArrayTouch){(int32_t)array, makes}));
+}
+
+static void add_given(TouchFinder *finder, const HloInstruction *array) {
+  int64_t number;
+  if (!int_map_find(&finder->given, (uint64_t)array->id, &number)) {
+    number = finder->bytes.count;
+    int_map_set(&finder->given, (uint64_t)array->id, number);
+    array_push(&finder->bytes, finder->buffer->arena, shape_byte_size(array->shape));
+  }
+  add_touch(finder, number, false);
+}
+
+static void add_touches(TouchFinder *finder, const ScheduleNode *node) {
+  const HloInstruction *instruction = node->instruction;
+  bool does_nothing = hlo_opcode_has(instruction->opcode, OP_TUPLES) || hlo_is_view(instruction);
+  for (int32_t r = 0; r < node->read_count && !does_nothing; r++) add_touch(finder, node->reads[r], false);
+  for (int i = 0; i < instruction->operand_count && !does_nothing; i++) {
+    const HloInstruction *array = given_array(instruction->operands[i]);
+    if (array != NULL) add_given(finder, array);
+  }
+  for (int32_t k = 0; k < node->leaf_count && node->defined_bytes > 0; k++)
+    if (node->leaves[k] >= 0) add_touch(finder, node->leaves[k], true);
+}
+
 static void find_touches(BufferOrder *buffer) {
   const ScheduleModel *model = buffer->model;
-  ARRAY(ArrayTouch) touches = {0};
-  ARRAY(int64_t) bytes = {0};
-  IntMap given;
-  int_map_init(&given, buffer->arena);
-  for (int32_t b = 0; b < model->buffer_count; b++) array_push(&bytes, buffer->arena, model->buffers[b].bytes);
+  TouchFinder finder = {.buffer = buffer};
+  int_map_init(&finder.given, buffer->arena);
+  for (int32_t b = 0; b < model->buffer_count; b++) array_push(&finder.bytes, buffer->arena, model->buffers[b].bytes);
   buffer->begins = ARENA_NEW_ARRAY(buffer->arena, int32_t, model->node_count + 1);
   for (int32_t n = 0; n < model->node_count; n++) {
-    const ScheduleNode *node = &model->nodes[n];
-    const HloInstruction *instruction = node->instruction;
-    bool does_nothing = hlo_opcode_has(instruction->opcode, OP_TUPLES) || hlo_is_view(instruction);
-    for (int32_t r = 0; r < node->read_count && !does_nothing; r++)
-      if (counts(buffer, bytes.data[node->reads[r]]))
-        array_push(&touches, buffer->arena, ((ArrayTouch){node->reads[r], false}));
-    for (int i = 0; i < instruction->operand_count && !does_nothing; i++) {
-      const HloInstruction *array = given_array(instruction->operands[i]);
-      int64_t number, size = array != NULL ? shape_byte_size(array->shape) : -1;
-      if (!counts(buffer, size)) continue;
-      if (!int_map_find(&given, (uint64_t)array->id, &number)) {
-        number = bytes.count;
-        int_map_set(&given, (uint64_t)array->id, number);
-        array_push(&bytes, buffer->arena, size);
-      }
-      array_push(&touches, buffer->arena, ((ArrayTouch){(int32_t)number, false}));
-    }
-    for (int32_t k = 0; k < node->leaf_count && node->defined_bytes > 0; k++)
-      if (node->leaves[k] >= 0 && counts(buffer, bytes.data[node->leaves[k]]))
-        array_push(&touches, buffer->arena, ((ArrayTouch){node->leaves[k], true}));
-    buffer->begins[n + 1] = (int32_t)touches.count;
+    add_touches(&finder, &model->nodes[n]);
+    buffer->begins[n + 1] = (int32_t)finder.touches.count;
   }
-  buffer->touches = touches.data;
-  buffer->bytes = bytes.data;
-  buffer->array_count = (int32_t)bytes.count;
+  buffer->touches = finder.touches.data;
+  buffer->bytes = finder.bytes.data;
+  buffer->array_count = (int32_t)finder.bytes.count;
 }
 
 /* --- what crosses --- */
@@ -224,9 +239,12 @@ static void move_group(const BufferOrder *buffer, const int32_t *order, const Cr
     int32_t near = is_back ? node->predecessor_count : node->successor_count;
     for (int32_t s = 0; s < near; s++) is_moved[is_back ? node->predecessors[s] : node->successors[s]] = true;
   }
-  for (int pass = 0; pass < 2; pass++)
+  /* what moves comes first where it goes back, last where it goes on */
+  for (int pass = 0; pass < 2; pass++) {
+    bool takes_moved = (pass == 0) == is_back;
     for (int32_t i = first; i < end; i++)
-      if (is_moved[order[i]] == ((pass == 0) == is_back)) out_order[made++] = order[i];
+      if (is_moved[order[i]] == takes_moved) out_order[made++] = order[i];
+  }
 }
 
 static int compare_crossings(const void *left, const void *right) {

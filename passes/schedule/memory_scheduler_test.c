@@ -1,71 +1,10 @@
 #include "passes/schedule/memory_scheduler.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-#include <cmocka.h>
-
-typedef struct Fixture {
-  Arena *arena;
-  HloModule *module;
-  HloComputation *computation;
-  IntMap peaks;
-} Fixture;
-
-static int set_up(void **state) {
-  Arena *arena = arena_create();
-  Fixture *fixture = ARENA_NEW(arena, Fixture);
-  fixture->arena = arena;
-  fixture->module = hlo_module_create(arena, shape_table_create(arena), SV("m"));
-  fixture->computation = hlo_module_add_computation(fixture->module, SV("main"));
-  fixture->module->entry = fixture->computation;
-  int_map_init(&fixture->peaks, arena);
-  *state = fixture;
-  return 0;
-}
-
-static int tear_down(void **state) {
-  arena_destroy(((Fixture *)*state)->arena);
-  return 0;
-}
-
-static const Shape *bytes(Fixture *fixture, int64_t count) {
-  return shape_array(fixture->module->shapes, TYPE_U8, &count, 1);
-}
-
-static HloInstruction *parameter(Fixture *fixture, int64_t size) {
-  return hlo_computation_add_parameter(fixture->computation, fixture->computation->parameters.count,
-                                       bytes(fixture, size), SV("p"));
-}
-
-/* An operation whose result is a buffer of |size| bytes of its own. */
-static HloInstruction *operation(Fixture *fixture, int64_t size, HloInstruction **operands, int count) {
-  return hlo_computation_add(fixture->computation, HLO_CUSTOM_CALL, bytes(fixture, size), operands, count, SV("c"));
-}
-
-static HloInstruction *unary(Fixture *fixture, int64_t size, HloInstruction *operand) {
-  return operation(fixture, size, &operand, 1);
-}
-
-static HloInstruction *binary(Fixture *fixture, int64_t size, HloInstruction *a, HloInstruction *b) {
-  return operation(fixture, size, (HloInstruction *[]){a, b}, 2);
-}
+#include "passes/schedule/schedule_testing.h"
 
 static Schedule schedule(Fixture *fixture, HloInstruction *root, const ScheduleModel **out_model) {
-  hlo_computation_set_root(fixture->computation, root);
-  *out_model = schedule_model_create(fixture->arena, fixture->computation, &fixture->peaks);
+  *out_model = model_of(fixture, root);
   return schedule_for_memory(*out_model, NULL, false, 0);
-}
-
-static void assert_is_schedule(Fixture *fixture, const ScheduleModel *model, const int32_t *order) {
-  bool *done = ARENA_NEW_ARRAY(fixture->arena, bool, model->node_count + 1);
-  for (int32_t i = 0; i < model->node_count; i++) {
-    const ScheduleNode *node = &model->nodes[order[i]];
-    assert_false(done[order[i]]);
-    for (int32_t k = 0; k < node->predecessor_count; k++) assert_true(done[node->predecessors[k]]);
-    done[order[i]] = true;
-  }
 }
 
 /* --- what an order costs --- */
@@ -180,11 +119,6 @@ static void search(const ScheduleModel *model, int32_t *order, int32_t count, ui
   }
 }
 
-static uint32_t next_random(uint32_t *seed) {
-  *seed = *seed * 1664525u + 1013904223u;
-  return *seed >> 16;
-}
-
 static HloInstruction *random_graph(Fixture *fixture, uint32_t seed, int count) {
   HloInstruction *nodes[16] = {parameter(fixture, 1)};
   for (int i = 1; i < count; i++) {
@@ -202,8 +136,7 @@ static int64_t least_peak_of_all_orders(const ScheduleModel *model) {
 }
 
 static const ScheduleModel *random_model(Fixture *fixture, uint32_t seed) {
-  hlo_computation_set_root(fixture->computation, random_graph(fixture, seed, 8));
-  return schedule_model_create(fixture->arena, fixture->computation, &fixture->peaks);
+  return model_of(fixture, random_graph(fixture, seed, 8));
 }
 
 static void schedule_of_random_graphs_is_an_optimum(void **state) {
@@ -256,8 +189,7 @@ static void search_alternates_between_branches(void **state) {
   HloInstruction *p = parameter(fixture, 1), *ends[2];
   for (int i = 0; i < 2; i++)
     ends[i] = unary(fixture, 40, unary(fixture, 90, unary(fixture, 10, unary(fixture, 100, p))));
-  hlo_computation_set_root(fixture->computation, binary(fixture, 1, ends[0], ends[1]));
-  const ScheduleModel *model = schedule_model_create(fixture->arena, fixture->computation, &fixture->peaks);
+  const ScheduleModel *model = model_of(fixture, binary(fixture, 1, ends[0], ends[1]));
   /* 100 + 10 twice, beside the other's 10; then 10 + 90 + 40 where the other one waits with 10 or is done with 40 */
   assert_int_equal(least_peak_of_all_orders(model), 170);
   assert_int_equal(schedule_for_memory(model, NULL, false, 0).peak, 170);
