@@ -32,12 +32,12 @@ void tiling_memo_destroy(TilingMemo *memo) {
 
 /* The bytes of what a search varies; the extents of a Kernel's dims are the last. */
 typedef struct TilingKey {
-  int8_t outer[KERNEL_MAX_DIMS], outer_count, depth, flags, position, tap;
-  int8_t rows, rest[2]; /* 0: no padding */
+  int8_t outer[KERNEL_MAX_DIMS], outer_count, flags, position, tap;
+  int32_t depth; /* 0: those that are known together */
   int64_t slice, extents[KERNEL_MAX_DIMS];
 } TilingKey;
 
-_Static_assert(sizeof(TilingKey) == 8 * (KERNEL_MAX_DIMS + 1) + KERNEL_MAX_DIMS + 8, "no padding in what is compared");
+_Static_assert(sizeof(TilingKey) == KERNEL_MAX_DIMS + 8 + 8 * (KERNEL_MAX_DIMS + 1), "no padding in what is compared");
 
 /* Whether tilings of |depth| are known together with those of other depths. */
 static bool is_shared(int32_t depth) {
@@ -51,15 +51,16 @@ const TilingCost *tiling_known_cost(const TilingKnown *known, int32_t depth) {
 /* Without extents. */
 static TilingKey form_key(const Tiling *form) {
   TilingKey key = {.slice = form->slice, .outer_count = (int8_t)form->outer_count};
-  key.depth = is_shared(form->depth) ? 0 : (int8_t)form->depth;
+  key.depth = is_shared(form->depth) ? 0 : form->depth;
   for (int32_t i = 0; i < form->outer_count; i++) key.outer[i] = (int8_t)form->outer[i];
   const TileSlide *slide = &form->slide;
-  bool flags[] = {form->splits_stages, form->spills_rows, form->holds_windows, form->in_place, slide->is_on};
-  for (int i = 0; i < 5; i++) key.flags = (int8_t)(key.flags | flags[i] << i);
+  bool loads_together = slide->is_on && slide->rows > 1; /* as many rows as its step, which the dims tell */
+  bool flags[] = {form->splits_stages, form->spills_rows, form->holds_windows,
+                  form->in_place,      slide->is_on,      loads_together};
+  for (int i = 0; i < 6; i++) key.flags = (int8_t)(key.flags | flags[i] << i);
   if (slide->is_on) {
     key.position = (int8_t)slide->position;
     key.tap = (int8_t)slide->tap;
-    key.rows = slide->rows > 1;
   }
   return key;
 }
