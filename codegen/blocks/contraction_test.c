@@ -93,7 +93,7 @@ static void contraction_with_a_rhs_that_passes_keeps_a_tile(void **state) {
   assert_true(contraction_scratch_bytes(&large) <= 2 << 10);
   assert_int_not_equal(blocking_on(&test, "sapphirerapids", true, arena).tiles_per_block, 1);
   assert_int_not_equal(blocking_on(&test, "znver4", false, arena).tiles_per_block, 1);
-  if (has_matrix_unit()) run_case(&test, "sapphirerapids");
+  if (has_matrix_unit()) run_limited(&test, expected_results(&test, arena), "sapphirerapids", INT64_MAX);
   test.rhs = (Affine){0, {0, 1, 1024}}; /* rows of twice the length: 2 MiB */
   assert_int_not_equal(blocking_on(&test, "sapphirerapids", false, arena).tiles_per_block, 1);
   arena_destroy(arena);
