@@ -249,8 +249,13 @@ static void lex_number(Lexer *lexer) {
 
 /* --- strings --- */
 
+/* A string that is not closed has been read to the end of the text, and every later quote of its kind is escaped in it.
+ * What begins at such a quote is read from there on in the same way, so it is not closed either and need not be read:
+ * a text of such strings would take quadratic time. */
 static void lex_string(Lexer *lexer) {
   const char *start = lexer->token.start, *c = start + 1;
+  bool *is_unclosed = &lexer->is_unclosed[*start == '\''];
+  if (*is_unclosed) c = lexer->end;
   uint32_t line = lexer->line;
   const char *line_start = lexer->line_start;
   for (; c < lexer->end && *c != *start; c++) {
@@ -262,6 +267,7 @@ static void lex_string(Lexer *lexer) {
     lexer->token.text = (StringView){start + 1, (size_t)(c - start - 1)};
     return;
   }
+  *is_unclosed = true;
   lexer->line = line; /* go on after the line with the opening quote */
   lexer->line_start = line_start;
   const char *newline = memchr(start, '\n', (size_t)(lexer->end - start));

@@ -59,7 +59,8 @@ typedef struct Lexer {
   const char *cursor, *end; /* after the current token; end of the text */
   const char *line_start;
   uint32_t line;
-  int64_t depth; /* brackets opened and not closed before the current token */
+  int64_t depth;       /* brackets opened and not closed before the current token */
+  bool is_unclosed[2]; /* no later string in double, in single quotes ends: one was seen that does not */
   Token token;
 } Lexer;
 
