@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file_io.h"
+#include "base/large_pages.h"
 #include "compiler/compilation_cache.h"
 #include "compiler/compilation_report.h"
 #include "compiler/options/compilation_setup.h"
@@ -272,8 +273,11 @@ XlacStatus xlac_compile_module(XlacClient *client, const XlacOptions *options, X
 
 static void *allocate_workspace(const XlacDescriptor *descriptor, int64_t bytes) {
   size_t alignment = descriptor->workspace_alignment > 64 ? (size_t)descriptor->workspace_alignment : 64;
+  if (alignment < large_page_alignment((size_t)bytes)) alignment = large_page_alignment((size_t)bytes);
   size_t size = ((size_t)bytes + alignment - 1) / alignment * alignment;
-  return aligned_alloc(alignment, size);
+  void *workspace = aligned_alloc(alignment, size);
+  if (workspace != NULL) large_pages_ask(workspace, (size_t)bytes);
+  return workspace;
 }
 
 /* Where the caller did not ask to be told of failures. */

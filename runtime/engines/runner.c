@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/checked_math.h"
+#include "base/large_pages.h"
 #include "base/monotonic_clock.h"
 #include "runtime/engines/queue_threads.h"
 
@@ -13,8 +14,10 @@
 #define UNWRITTEN_PATTERN 0xFF /* a NaN in every floating type that has one */
 
 static unsigned char *allocate_guarded(Arena *arena, int64_t bytes, int64_t alignment) {
-  unsigned char *data =
-      arena_alloc_aligned(arena, (size_t)bytes + GUARD_BYTES, (size_t)max_i64(alignment, BUFFER_ALIGNMENT));
+  int64_t of_pages = (int64_t)large_page_alignment((size_t)bytes);
+  unsigned char *data = arena_alloc_aligned(arena, (size_t)bytes + GUARD_BYTES,
+                                            (size_t)max_i64(max_i64(alignment, BUFFER_ALIGNMENT), of_pages));
+  large_pages_ask(data, (size_t)bytes);
   memset(data, UNWRITTEN_PATTERN, (size_t)bytes);
   memset(data + bytes, GUARD_PATTERN, GUARD_BYTES);
   return data;

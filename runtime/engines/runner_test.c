@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/large_pages.h"
 #include "runtime/arrays/tensor_values.h"
 
 static const int64_t dims[] = {2, 3}, column_major[] = {0, 1}, row_major[] = {1, 0};
@@ -94,6 +95,23 @@ static void runner_create_has_scratch_for_each_worker(void **state) {
   assert_int_equal(runner_execute(run, &diag, NULL), STATUS_OK);
   options.parallel_for = NULL; /* one thread, whatever the count */
   assert_int_equal(runner_create(arena, write_all_scratch, &descriptor, &options)->workspace_bytes, 16);
+  arena_destroy(arena);
+}
+
+/* Arrays with room for a large page of the system begin at one. */
+static void runner_create_has_large_arrays_in_large_pages(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  XlacTensor large = parameter, large_result = result;
+  large.bytes = large_result.bytes = 3 * LARGE_PAGE_BYTES / 2;
+  XlacDescriptor of_large = descriptor;
+  of_large.parameters = &large;
+  of_large.results = &large_result;
+  of_large.workspace_bytes = 2 * LARGE_PAGE_BYTES;
+  ModuleRun *run = runner_create(arena, increment, &of_large, NULL);
+  assert_int_equal((uintptr_t)run->arguments[0] % LARGE_PAGE_BYTES, 0);
+  assert_int_equal((uintptr_t)run->results[0] % LARGE_PAGE_BYTES, 0);
+  assert_int_equal((uintptr_t)run->workspace % LARGE_PAGE_BYTES, 0);
   arena_destroy(arena);
 }
 
@@ -203,6 +221,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(runner_execute_keeps_aliased_arguments),
       cmocka_unit_test(runner_create_has_scratch_for_each_worker),
+      cmocka_unit_test(runner_create_has_large_arrays_in_large_pages),
       cmocka_unit_test(runner_prepares_once_before_the_first_run),
       cmocka_unit_test(runner_runs_nothing_that_is_not_prepared),
       cmocka_unit_test(run_times_of_an_even_number),
