@@ -15,7 +15,7 @@ void loop_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *
 void loop_strategy_scalar(const Kernel *kernel, Arena *arena, LoopStrategy *out_strategy);
 
 /* Bits of the widest element that the Kernel computes with; addresses (s64 only used as indices) do not count. */
-int emit_widest_element(const Kernel *kernel);
+int emit_widest_element(const Kernel *kernel, const VecTarget *target);
 
 #define LINE_BYTES 64 /* of a cache */
 

@@ -90,8 +90,8 @@ static int operation_count(const Kernel *kernel) {
 /* The side of the blocks, 0 when it would not pay.  Loads of the last block may begin earlier, so |across| must hold a
  * whole one. */
 static int choose_lanes(const Kernel *kernel, const VecTarget *target, const TransposeStrategy *strategy) {
-  int bits =
-      strategy->is_copy ? type_storage_bytes(kernel->values[strategy->loads[0]].type) * 8 : emit_widest_element(kernel);
+  int bits = strategy->is_copy ? type_storage_bytes(kernel->values[strategy->loads[0]].type) * 8
+                               : emit_widest_element(kernel, target);
   int native = (int)max_i64(target->vector_bits / bits, 1), lanes = (int)min_i64(native, MAX_LANES);
   while (lanes > kernel->dims[strategy->across].extent) lanes /= 2;
   while (lanes / 2 >= kernel->dims[strategy->along].extent) lanes /= 2;

@@ -14,21 +14,27 @@
 #define FAR_LANE_COST 6.0
 #define FIRST_CACHE_BYTES (32 << 10)
 
-static int register_bits(PrimitiveType type) {
+static int register_bits(const VecTarget *target, PrimitiveType type) {
   if (type == TYPE_PRED) return 8;
-  if (type == TYPE_F16 || type == TYPE_BF16) return 32; /* floats in registers */
-  return type_storage_bytes(type) * 8;
+  bool is_float = type == TYPE_BF16 || (type == TYPE_F16 && !target->has_f16_arithmetic);
+  return is_float ? 32 : type_storage_bytes(type) * 8;
 }
 
-int emit_widest_element(const Kernel *kernel) {
-  int bits = 8;
-  for (int b = 0; b < kernel->buffer_count; b++) bits = (int)max_i64(bits, register_bits(kernel->buffers[b].type));
-  for (int f = 0; f < kernel->fold_count; f++) bits = (int)max_i64(bits, register_bits(kernel->folds[f].type));
+/* Of what a value in lanes is and is computed in. */
+static int value_bits(const Kernel *kernel, const VecTarget *target, const KernelValue *value) {
+  VecOp op = kernel_vec_op(kernel, value);
+  int bits = value->type == TYPE_S64 ? 8 : register_bits(target, value->type);
+  return vec_is_widened(target, &op, 2) ? (int)max_i64(bits, 32) : bits;
+}
+
+int emit_widest_element(const Kernel *kernel, const VecTarget *target) {
+  int64_t bits = 8;
+  for (int b = 0; b < kernel->buffer_count; b++) bits = max_i64(bits, register_bits(target, kernel->buffers[b].type));
+  for (int f = 0; f < kernel->fold_count; f++) bits = max_i64(bits, register_bits(target, kernel->folds[f].type));
   for (int v = 0; v < kernel->value_count; v++) {
-    const KernelValue *value = &kernel->values[v];
-    if (value->kind == KERNEL_APPLY && value->type != TYPE_S64) bits = (int)max_i64(bits, register_bits(value->type));
+    if (kernel->values[v].kind == KERNEL_APPLY) bits = max_i64(bits, value_bits(kernel, target, &kernel->values[v]));
   }
-  return bits;
+  return (int)bits;
 }
 
 static bool value_varies(const Kernel *kernel, int32_t value, int dim) {
@@ -500,7 +506,7 @@ void loop_strategy_scalar(const Kernel *kernel, Arena *arena, LoopStrategy *out_
 void loop_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *arena, LoopStrategy *out_strategy) {
   LoopStrategy *strategy = out_strategy;
   no_walks(kernel, arena, strategy);
-  int native = (int)max_i64(target->vector_bits / emit_widest_element(kernel), 1);
+  int native = (int)max_i64(target->vector_bits / emit_widest_element(kernel, target), 1);
   double inner = choose_inner_walks(kernel, target, native, strategy), outer = 0;
   int dim = has_rows(kernel) ? -1 : best_outer_dim(kernel, native, &outer);
   if (dim >= 0 && (!has_inner_dims(kernel) || outer < inner)) {

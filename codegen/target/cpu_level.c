@@ -10,7 +10,7 @@
 #define BF16_FEATURES VNNI_FEATURES ",+avx512bf16"
 #define VBMI_FEATURES VNNI_FEATURES ",+avx512vbmi"
 #define VBMI_BF16_FEATURES BF16_FEATURES ",+avx512vbmi"
-#define AMX_FEATURES VBMI_BF16_FEATURES ",+amx-tile,+amx-int8,+amx-bf16"
+#define AMX_FEATURES VBMI_BF16_FEATURES ",+avx512fp16,+amx-tile,+amx-int8,+amx-bf16"
 
 static const CpuLevel cpu_levels[] = {
     {"x86-64", ""},
@@ -102,6 +102,7 @@ VecTarget cpu_vec_target(const char *features) {
     target.has_masks = target.has_masks_32 = target.has_avx512 = true;
     target.has_vnni = feature_is_given(features, "avx512vnni");
     target.has_byte_permutes = feature_is_given(features, "avx512vbmi");
+    target.has_f16_arithmetic = target.has_f16c && feature_is_given(features, "avx512fp16");
     target.has_bf16_pairs = feature_is_given(features, "avx512bf16");
     bool has_matrices = feature_is_given(features, "amx-tile");
     target.has_large_caches = has_matrices;

@@ -67,6 +67,8 @@ static void cpu_vec_target_denied_base_takes_the_rest(void **state) {
   assert_true(of_cpu("sapphirerapids").has_large_caches);
   assert_false(of_cpu("znver4").has_large_caches || of_cpu("icelake-server").has_large_caches);
   assert_false(cpu_vec_target("+amx-tile,+amx-bf16,+amx-int8").has_matrix_s8);
+  assert_true(of_cpu("sapphirerapids").has_f16_arithmetic);
+  assert_false(of_cpu("znver4").has_f16_arithmetic || of_cpu("icelake-server").has_f16_arithmetic);
   assert_false(of_cpu("cascadelake").has_bf16_pairs || of_cpu("x86-64-v4").has_bf16_pairs);
   assert_true(of_cpu("znver4").has_byte_permutes && of_cpu("icelake-server").has_byte_permutes);
   assert_false(of_cpu("cascadelake").has_byte_permutes || of_cpu("x86-64-v4").has_byte_permutes);

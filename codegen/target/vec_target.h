@@ -13,6 +13,7 @@ typedef struct VecTarget {
   bool has_masks;           /* masked loads and stores of any element size (AVX-512 BW/VL, RISC-V V) */
   bool has_masks_32;        /* of 32- and 64-bit elements (AVX2) */
   bool has_f16c;            /* hardware f16 <-> f32 */
+  bool has_f16_arithmetic;  /* of f16 in lanes of 16 bits (AVX512-FP16) */
   bool has_rounding;        /* of floats to whole floats (SSE4.1 roundps, RISC-V V) */
   bool has_division;        /* of integers (RISC-V V) */
   bool has_saturation;      /* conversions of floats to integers take the nearest that there is (RISC-V V) */

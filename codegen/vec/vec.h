@@ -2,9 +2,9 @@
  *
  * In registers a value of type pred is i1, integers their own width (s4 and the like: i8, kept sign- or zero-extended
  * and wrapped after each operation), f16, bf16 and narrower are floats that hold exactly representable values (each
- * operation rounds its result), f32 and f64 themselves. In memory each has its storage form (pred: a byte 0 or 1).  No
- * fast-math flags; fma only where this room writes it.  No calls to libraries: all maths is emitted (docs/numerics.md
- * states the error bounds). */
+ * operation rounds its result), but for f16 with has_f16_arithmetic, which is itself, as are f32 and f64. In memory
+ * each has its storage form (pred: a byte 0 or 1).  No fast-math flags; fma only where this room writes it.  No calls
+ * to libraries: all maths is emitted (docs/numerics.md states the error bounds). */
 #ifndef XLAC_CODEGEN_VEC_VEC_H
 #define XLAC_CODEGEN_VEC_VEC_H
 
@@ -33,6 +33,8 @@ bool vec_supports(const VecOp *op);
 bool vec_type_supported(PrimitiveType type);
 /* A few instructions: no division of integers, no mathematical function. */
 bool vec_is_cheap(const VecOp *op);
+/* An operation on f16 that is computed in f32, in so many lanes. */
+bool vec_is_widened(const VecTarget *target, const VecOp *op, int lanes);
 
 LLVMTypeRef vec_type(const VecBuilder *vec, PrimitiveType type, int lanes);        /* in registers */
 LLVMTypeRef vec_memory_type(const VecBuilder *vec, PrimitiveType type, int lanes); /* in memory */

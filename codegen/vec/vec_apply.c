@@ -5,8 +5,10 @@
 
 /* Where the code of an operation stands: at each use, or once in the module, in a function of one register's width; the
  * latter always, or only for elements of 64 bits, or but for scalars of 32 bits where fma makes the code short: those
- * are often links of one long chain, in which a call and what it saves around it would count. */
-typedef enum VecPlacement { INLINE, CALLED, CALLED_IF_DOUBLE, CALLED_IF_WIDE } VecPlacement;
+ * are often links of one long chain, in which a call and what it saves around it would count.  INLINE_F16: at each use,
+ * and the rule is right for f16 in registers, too (vec_is_half): it gives the bits that f32 rounded once has.
+ * SINGLE_F16: this of one element alone, as processors take longer for a register of it than for two of f32. */
+typedef enum VecPlacement { INLINE, INLINE_F16, SINGLE_F16, CALLED, CALLED_IF_DOUBLE, CALLED_IF_WIDE } VecPlacement;
 
 typedef struct VecRow {
   VecRule rule;
@@ -40,8 +42,18 @@ bool vec_supports(const VecOp *op) {
   return vec_type_supported(op->type) && vec_type_supported(op->operand_type) && row_of(op)->rule != NULL;
 }
 
+static bool is_inline(const VecRow *row) {
+  return row->placement <= SINGLE_F16;
+}
+
 bool vec_is_cheap(const VecOp *op) {
-  return row_of(op)->placement == INLINE;
+  return is_inline(row_of(op));
+}
+
+bool vec_is_widened(const VecTarget *target, const VecOp *op, int lanes) {
+  if (op->type != TYPE_F16 && op->operand_type != TYPE_F16) return false;
+  VecPlacement placement = row_of(op)->placement;
+  return !target->has_f16_arithmetic || (placement != INLINE_F16 && (placement != SINGLE_F16 || lanes > 1));
 }
 
 /* --- operations as functions --- */
@@ -100,9 +112,9 @@ static bool is_called(const VecOp *op, const VecRow *row, const LLVMValueRef *op
   if (op->opcode == HLO_POWER && vec_power_is_short(op, operands[1])) return false;
   if (op->opcode == HLO_REMAINDER && vec_remainder_is_short(op, operands[1])) return false;
   if (row->placement == CALLED_IF_DOUBLE && type_storage_bytes(op->type) < 8) return false;
-  if (row->placement != INLINE && type_is_integral(op->type) && op->opcode != HLO_POWER)
+  if (!is_inline(row) && type_is_integral(op->type) && op->opcode != HLO_POWER)
     return lanes > VEC_FEW_QUOTIENTS && !LLVMIsConstant(operands[1]);
-  return row->placement != INLINE;
+  return !is_inline(row);
 }
 
 /* What the rule gives is a value of the type. */
@@ -111,9 +123,26 @@ static bool is_rounded(const VecOp *op) {
   return hlo_opcode_has(op->opcode, OP_EXACT);
 }
 
+/* Of f16 in registers by way of f32, as where the processor does not compute in f16. */
+static LLVMValueRef apply_widened(const VecBuilder *vec, const VecOp *op, const LLVMValueRef *operands, int lanes) {
+  VecTarget target = *vec->target;
+  target.has_f16_arithmetic = false;
+  VecBuilder wide = *vec;
+  wide.target = &target;
+  int count = rows[op->opcode].operand_count;
+  LLVMValueRef floats[MAX_CALL_OPERANDS];
+  XLAC_CHECK(count <= MAX_CALL_OPERANDS);
+  for (int i = 0; i < count; i++)
+    floats[i] = op->operand_type == TYPE_F16 ? vec_half_to_float(&wide, operands[i], lanes) : operands[i];
+  LLVMValueRef result = vec_apply(&wide, op, floats, lanes);
+  return op->type == TYPE_F16 ? vec_float_to_half(&wide, result, lanes) : result;
+}
+
 LLVMValueRef vec_apply(const VecBuilder *vec, const VecOp *op, const LLVMValueRef *operands, int lanes) {
   const VecRow *row = row_of(op);
   if (row->rule == NULL) XLAC_BUG("no code for '%s' of %s", hlo_opcode_text(op->opcode), type_text(op->operand_type));
+  if (vec->target->has_f16_arithmetic && vec_is_widened(vec->target, op, lanes))
+    return apply_widened(vec, op, operands, lanes);
   bool calls = is_called(op, row, operands, lanes);
   LLVMValueRef result = calls ? call(vec, op, row->rule, operands, lanes) : row->rule(vec, op, operands, lanes);
   VecNan nan = op->operand_type == TYPE_BF16 ? VEC_NAN_SHORT : VEC_NAN_ANY;

@@ -14,7 +14,12 @@ bool vec_type_supported(PrimitiveType type) {
   return type == TYPE_PRED || type_is_integral(type) || type_is_float(type);
 }
 
+bool vec_is_half(const VecBuilder *vec, PrimitiveType type) {
+  return type == TYPE_F16 && vec->target->has_f16_arithmetic;
+}
+
 static LLVMTypeRef element_type(const VecBuilder *vec, PrimitiveType type) {
+  if (vec_is_half(vec, type)) return LLVMHalfTypeInContext(vec->context);
   if (type == TYPE_PRED) return LLVMInt1TypeInContext(vec->context);
   if (type == TYPE_F64) return LLVMDoubleTypeInContext(vec->context);
   if (type_is_float(type)) return LLVMFloatTypeInContext(vec->context);
@@ -195,9 +200,16 @@ static LLVMValueRef bf16_rounded_word(const VecBuilder *vec, LLVMValueRef value,
   LLVMBuilderRef b = vec->builder;
   LLVMTypeRef s32 = vec_type(vec, TYPE_S32, lanes);
   LLVMValueRef bits = bitcast(vec, value, s32);
-  LLVMValueRef odd =
-      LLVMBuildAnd(b, LLVMBuildLShr(b, bits, vec_int(vec, 32, 16, lanes), ""), vec_int(vec, 32, 1, lanes), "");
-  LLVMValueRef half = LLVMBuildAdd(b, odd, vec_int(vec, 32, 0x7fff, lanes), "");
+  LLVMValueRef half;
+  if (vec->target->has_avx512 && lanes > 1) { /* masks: an instruction less than to move the bit */
+    LLVMValueRef bit = LLVMBuildAnd(b, bits, vec_int(vec, 32, 0x10000, lanes), "");
+    LLVMValueRef is_odd = LLVMBuildICmp(b, LLVMIntNE, bit, vec_int(vec, 32, 0, lanes), "");
+    half = LLVMBuildSelect(b, is_odd, vec_int(vec, 32, 0x8000, lanes), vec_int(vec, 32, 0x7fff, lanes), "");
+  } else {
+    LLVMValueRef odd =
+        LLVMBuildAnd(b, LLVMBuildLShr(b, bits, vec_int(vec, 32, 16, lanes), ""), vec_int(vec, 32, 1, lanes), "");
+    half = LLVMBuildAdd(b, odd, vec_int(vec, 32, 0x7fff, lanes), "");
+  }
   LLVMValueRef word = LLVMBuildAdd(b, bits, half, "");
   if (nan == VEC_NAN_ANY) { /* kept quiet */
     LLVMValueRef quiet = LLVMBuildOr(b, bits, vec_int(vec, 32, 0x400000, lanes), "");
@@ -207,13 +219,24 @@ static LLVMValueRef bf16_rounded_word(const VecBuilder *vec, LLVMValueRef value,
   return LLVMBuildAnd(b, word, vec_int(vec, 32, (int64_t)0xffff0000, lanes), "");
 }
 
-static LLVMValueRef f16_to_float(const VecBuilder *vec, LLVMValueRef bits, int lanes) {
+static LLVMTypeRef half_type(const VecBuilder *vec, int lanes) {
+  return vec_of(LLVMHalfTypeInContext(vec->context), lanes);
+}
+
+LLVMValueRef vec_half_to_float(const VecBuilder *vec, LLVMValueRef half, int lanes) {
+  return LLVMBuildFPExt(vec->builder, half, vec_type(vec, TYPE_F32, lanes), "");
+}
+
+LLVMValueRef vec_float_to_half(const VecBuilder *vec, LLVMValueRef value, int lanes) {
+  LLVMTypeRef half = half_type(vec, lanes);
+  if (LLVMIsAFPExtInst(value) != NULL && LLVMTypeOf(LLVMGetOperand(value, 0)) == half) return LLVMGetOperand(value, 0);
+  return LLVMBuildFPTrunc(vec->builder, value, half, "");
+}
+
+LLVMValueRef vec_f16_bits_to_float(const VecBuilder *vec, LLVMValueRef bits, int lanes) {
   LLVMBuilderRef b = vec->builder;
   LLVMTypeRef f32 = vec_type(vec, TYPE_F32, lanes), s32 = vec_type(vec, TYPE_S32, lanes);
-  if (vec->target->has_f16c) {
-    LLVMValueRef half = bitcast(vec, bits, vec_of(LLVMHalfTypeInContext(vec->context), lanes));
-    return LLVMBuildFPExt(b, half, f32, "");
-  }
+  if (vec->target->has_f16c) return vec_half_to_float(vec, bitcast(vec, bits, half_type(vec, lanes)), lanes);
   /* infinities and NaN get the full exponent */
   LLVMValueRef wide = LLVMBuildZExt(b, bits, s32, "");
   LLVMValueRef sign =
@@ -228,14 +251,11 @@ static LLVMValueRef f16_to_float(const VecBuilder *vec, LLVMValueRef bits, int l
 }
 
 /* After "float to half" by rounding with a magic addition for subnormals and integer rounding for normals. */
-static LLVMValueRef float_to_f16_bits(const VecBuilder *vec, LLVMValueRef value, int lanes) {
+LLVMValueRef vec_float_to_f16_bits(const VecBuilder *vec, LLVMValueRef value, int lanes) {
   LLVMBuilderRef b = vec->builder;
   LLVMTypeRef f32 = vec_type(vec, TYPE_F32, lanes), s32 = vec_type(vec, TYPE_S32, lanes),
               s16 = vec_type(vec, TYPE_S16, lanes);
-  if (vec->target->has_f16c) {
-    LLVMValueRef half = LLVMBuildFPTrunc(b, value, vec_of(LLVMHalfTypeInContext(vec->context), lanes), "");
-    return bitcast(vec, half, s16);
-  }
+  if (vec->target->has_f16c) return bitcast(vec, vec_float_to_half(vec, value, lanes), s16);
   LLVMValueRef bits = bitcast(vec, value, s32);
   LLVMValueRef sign =
       LLVMBuildAnd(b, LLVMBuildLShr(b, bits, vec_int(vec, 32, 16, lanes), ""), vec_int(vec, 32, 0x8000, lanes), "");
@@ -261,7 +281,10 @@ static LLVMValueRef float_to_f16_bits(const VecBuilder *vec, LLVMValueRef value,
 
 LLVMValueRef vec_round_float(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, VecNan nan, int lanes) {
   if (type == TYPE_BF16) return bitcast(vec, bf16_rounded_word(vec, value, nan, lanes), vec_type(vec, TYPE_F32, lanes));
-  if (type == TYPE_F16) return f16_to_float(vec, float_to_f16_bits(vec, value, lanes), lanes);
+  if (vec_is_half(vec, type)) return value;
+  if (type == TYPE_F16 && vec->target->has_f16c)
+    return vec_half_to_float(vec, vec_float_to_half(vec, value, lanes), lanes);
+  if (type == TYPE_F16) return vec_f16_bits_to_float(vec, vec_float_to_f16_bits(vec, value, lanes), lanes);
   if (!vec_is_narrow_float(type)) return value;
   return vec_narrow_round(vec, type, value, lanes);
 }
@@ -270,12 +293,14 @@ LLVMValueRef vec_from_memory(const VecBuilder *vec, PrimitiveType type, LLVMValu
   if (type == TYPE_PRED) return LLVMBuildICmp(vec->builder, LLVMIntNE, value, vec_int(vec, 8, 0, lanes), "");
   if (type == TYPE_BF16) return bf16_to_float(vec, value, lanes);
   if (vec_is_narrow_float(type)) return vec_narrow_to_float(vec, type, value, lanes);
-  return type == TYPE_F16 ? f16_to_float(vec, value, lanes) : value;
+  if (vec_is_half(vec, type)) return bitcast(vec, value, half_type(vec, lanes));
+  return type == TYPE_F16 ? vec_f16_bits_to_float(vec, value, lanes) : value;
 }
 
 LLVMValueRef vec_to_memory(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes) {
   if (type == TYPE_PRED) return LLVMBuildZExt(vec->builder, value, vec_memory_type(vec, type, lanes), "");
-  if (type == TYPE_F16) return float_to_f16_bits(vec, value, lanes);
+  if (vec_is_half(vec, type)) return bitcast(vec, value, vec_type(vec, TYPE_S16, lanes));
+  if (type == TYPE_F16) return vec_float_to_f16_bits(vec, value, lanes);
   if (vec_is_narrow_float(type)) return vec_narrow_from_float(vec, type, value, lanes);
   if (type != TYPE_BF16) return value;
   LLVMValueRef word =

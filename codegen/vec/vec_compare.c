@@ -31,8 +31,8 @@ static const LLVMIntPredicate unsigned_predicates[] = {
 
 /* Bits of a float as an integer that orders as IEEE's total order: -NaN < -inf < … < -0 < +0 < … < NaN. */
 static LLVMValueRef total_order_key(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes) {
-  int bits = type == TYPE_F64 ? 64 : 32;
-  LLVMTypeRef integer = vec_type(vec, type == TYPE_F64 ? TYPE_S64 : TYPE_S32, lanes);
+  int bits = vec_is_half(vec, type) ? 16 : vec_register_bits(type);
+  LLVMTypeRef integer = vec_of(LLVMIntTypeInContext(vec->context, (unsigned)bits), lanes);
   LLVMValueRef word = LLVMBuildBitCast(vec->builder, value, integer, "");
   LLVMValueRef sign = LLVMBuildAShr(vec->builder, word, vec_int(vec, bits, bits - 1, lanes), "");
   LLVMValueRef flips = LLVMBuildLShr(vec->builder, sign, vec_int(vec, bits, 1, lanes), "");

@@ -1,4 +1,5 @@
-/* Floating point but for the transcendental functions.  f16 and bf16 are floats here; vec_apply rounds. */
+/* Floating point but for the transcendental functions.  bf16 is a float here, and f16 either a float or itself;
+ * vec_apply rounds. */
 #include <math.h>
 #include <string.h>
 
@@ -154,6 +155,21 @@ static LLVMValueRef extremum_by_instruction(const VecBuilder *vec, bool is_doubl
   return LLVMBuildSelect(vec->builder, is_nan, LLVMBuildFAdd(vec->builder, x, y, ""), result, "");
 }
 
+/* Of f16: the processor's own take the second of two zeros, and of two where one is NaN.  So they are asked both ways:
+ * of zeros the bits of both make the one that has to win, and NaN comes from the sum. */
+static LLVMValueRef half_extremum(const VecBuilder *vec, LLVMValueRef x, LLVMValueRef y, bool is_maximum, int lanes) {
+  LLVMBuilderRef b = vec->builder;
+  LLVMTypeRef type = LLVMTypeOf(x), s16 = vec_type(vec, TYPE_S16, lanes);
+  LLVMRealPredicate wins = is_maximum ? LLVMRealOGT : LLVMRealOLT;
+  LLVMValueRef first = LLVMBuildSelect(b, LLVMBuildFCmp(b, wins, x, y, ""), x, y, "");
+  LLVMValueRef second = LLVMBuildSelect(b, LLVMBuildFCmp(b, wins, y, x, ""), y, x, "");
+  first = LLVMBuildBitCast(b, first, s16, "");
+  second = LLVMBuildBitCast(b, second, s16, "");
+  LLVMValueRef both = is_maximum ? LLVMBuildAnd(b, first, second, "") : LLVMBuildOr(b, first, second, "");
+  LLVMValueRef is_nan = LLVMBuildFCmp(b, LLVMRealUNO, x, y, "");
+  return LLVMBuildSelect(b, is_nan, LLVMBuildFAdd(b, x, y, ""), LLVMBuildBitCast(b, both, type, ""), "");
+}
+
 /* NaN wins from either side and -0 < +0 (IEEE 754-2019 maximum, as XLA has it).  Against a constant one comparison
  * does, written so that NaN fails it: strict, but for a zero that has to win over the other zero. */
 static LLVMValueRef extremum(const VecBuilder *vec, const LLVMValueRef *operands, bool is_maximum) {
@@ -170,8 +186,10 @@ static LLVMValueRef extremum(const VecBuilder *vec, const LLVMValueRef *operands
   LLVMTypeRef type = LLVMTypeOf(operands[0]);
   bool is_vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
   int lanes = is_vector ? (int)LLVMGetVectorSize(type) : 1;
-  bool is_double = LLVMGetTypeKind(is_vector ? LLVMGetElementType(type) : type) == LLVMDoubleTypeKind;
-  LLVMValueRef result = extremum_by_instruction(vec, is_double, operands[0], operands[1], is_maximum, lanes);
+  LLVMTypeKind kind = LLVMGetTypeKind(is_vector ? LLVMGetElementType(type) : type);
+  if (kind == LLVMHalfTypeKind) return half_extremum(vec, operands[0], operands[1], is_maximum, lanes);
+  LLVMValueRef result =
+      extremum_by_instruction(vec, kind == LLVMDoubleTypeKind, operands[0], operands[1], is_maximum, lanes);
   if (result != NULL) return result;
   LLVMValueRef arguments[] = {operands[0], operands[1]};
   return vec_intrinsic(vec, is_maximum ? "llvm.maximum" : "llvm.minimum", &type, 1, arguments, 2);
@@ -266,7 +284,7 @@ VEC_RULE(vec_float_reduce_precision) {
   int exponent = (int)op->params[0], mantissa = (int)op->params[1];
   LLVMValueRef x = operands[0];
   bool is_half = format == TYPE_F16;
-  LLVMValueRef word = is_half ? vec_to_memory(vec, format, x, lanes) : to_bits(vec, format, x, lanes);
+  LLVMValueRef word = is_half ? vec_float_to_f16_bits(vec, x, lanes) : to_bits(vec, format, x, lanes);
   if (mantissa < source_mantissa) {
     int dropped = source_mantissa - mantissa;
     LLVMValueRef last = LLVMBuildAnd(b, LLVMBuildLShr(b, word, vec_int(vec, bits, dropped, lanes), ""),
@@ -288,7 +306,7 @@ VEC_RULE(vec_float_reduce_precision) {
     word = LLVMBuildSelect(b, over, infinite, word, "");
     word = LLVMBuildSelect(b, under, sign, word, "");
   }
-  LLVMValueRef result = is_half ? vec_from_memory(vec, format, word, lanes) : from_bits(vec, format, word, lanes);
+  LLVMValueRef result = is_half ? vec_f16_bits_to_float(vec, word, lanes) : from_bits(vec, format, word, lanes);
   LLVMValueRef is_nan = LLVMBuildFCmp(b, LLVMRealUNO, x, x, "");
   return LLVMBuildSelect(b, is_nan, x, result, "");
 }

@@ -4,8 +4,10 @@
 
 #include "codegen/vec/vec.h"
 
-/* Bits of one element in a register (vec.h): 1 for pred, 32 for the narrow floats. */
+/* Bits of one element in a register (vec.h): 1 for pred, 32 for the narrow floats, f16 among them. */
 int vec_register_bits(PrimitiveType type);
+/* Whether elements of |type| are f16 in registers, too. */
+bool vec_is_half(const VecBuilder *vec, PrimitiveType type);
 
 LLVMTypeRef vec_of(LLVMTypeRef element, int lanes);
 LLVMValueRef vec_int(const VecBuilder *vec, int bits, int64_t value, int lanes);
@@ -27,6 +29,11 @@ LLVMValueRef vec_intrinsic(const VecBuilder *vec, const char *name, LLVMTypeRef 
 typedef enum VecNan { VEC_NAN_ANY, VEC_NAN_SHORT } VecNan;
 /* A float rounded to what |type| can hold (f16, bf16); others as they are. */
 LLVMValueRef vec_round_float(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, VecNan nan, int lanes);
+/* Lanes of LLVM's half, which need has_f16c; and of i16 that have their bits, on any processor. */
+LLVMValueRef vec_half_to_float(const VecBuilder *vec, LLVMValueRef half, int lanes);
+LLVMValueRef vec_float_to_half(const VecBuilder *vec, LLVMValueRef value, int lanes);
+LLVMValueRef vec_f16_bits_to_float(const VecBuilder *vec, LLVMValueRef bits, int lanes);
+LLVMValueRef vec_float_to_f16_bits(const VecBuilder *vec, LLVMValueRef value, int lanes);
 /* Nearest integer, ties to even. */
 LLVMValueRef vec_float_rint(const VecBuilder *vec, PrimitiveType type, LLVMValueRef x, int lanes);
 /* As vec_load does where |mask| is not NULL, but as it is in memory. */

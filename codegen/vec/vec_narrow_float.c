@@ -73,7 +73,7 @@ LLVMValueRef vec_narrow_to_float(const VecBuilder *vec, PrimitiveType type, LLVM
   if (f.is_short_f16 && vec->target->has_f16c) {
     LLVMValueRef half = LLVMBuildZExt(b, bits, vec_type(vec, TYPE_S16, lanes), "");
     half = LLVMBuildShl(b, half, vec_int(vec, 16, 8, lanes), "");
-    return vec_from_memory(vec, TYPE_F16, half, lanes);
+    return vec_f16_bits_to_float(vec, half, lanes);
   }
   LLVMValueRef wide = LLVMBuildZExt(b, bits, s32, "");
   LLVMValueRef magnitude = LLVMBuildAnd(b, wide, number(vec, (1 << f.sign_bit) - 1, lanes), "");
@@ -167,7 +167,7 @@ LLVMValueRef vec_narrow_from_float(const VecBuilder *vec, PrimitiveType type, LL
   LLVMBuilderRef b = vec->builder;
   LLVMTypeRef u8 = vec_type(vec, TYPE_U8, lanes);
   if (f.is_short_f16 && vec->target->has_f16c) {
-    LLVMValueRef half = vec_to_memory(vec, TYPE_F16, value, lanes);
+    LLVMValueRef half = vec_float_to_f16_bits(vec, value, lanes);
     return LLVMBuildTrunc(b, LLVMBuildLShr(b, half, vec_int(vec, 16, 8, lanes), ""), u8, "");
   }
   LLVMValueRef word = bits_of(vec, value, lanes), zero = number(vec, 0, lanes);

@@ -24,7 +24,7 @@ typedef struct VecTestLevel {
   bool is_available;
 } VecTestLevel;
 
-#define VEC_TEST_LEVELS 3
+#define VEC_TEST_LEVELS 4
 
 static inline VecTestLevel vec_test_level(int index) {
   __builtin_cpu_init();
@@ -32,7 +32,10 @@ static inline VecTestLevel vec_test_level(int index) {
   bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                 __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
                 __builtin_cpu_supports("avx512cd");
-  const VecTestLevel levels[VEC_TEST_LEVELS] = {{"x86-64", true}, {"x86-64-v3", avx2}, {"x86-64-v4", avx512}};
+  /* which has AVX512-FP16; what else it has these functions do not take */
+  bool half = avx512 && __builtin_cpu_supports("avx512fp16") && __builtin_cpu_supports("avx512bf16");
+  const VecTestLevel levels[VEC_TEST_LEVELS] = {
+      {"x86-64", true}, {"x86-64-v3", avx2}, {"x86-64-v4", avx512}, {"sapphirerapids", half}};
   return levels[index];
 }
 
@@ -60,9 +63,10 @@ static inline void vec_test_begin(VecTestModule *module, const char *cpu) {
 
 /* How many lanes one register has for |op|. */
 static inline int vec_test_native_lanes(const VecTestModule *module, const VecOp *op) {
+  const VecTarget *target = &module->target.variants[0].vec;
   int bytes = type_storage_bytes(op->operand_type);
-  if (op->operand_type == TYPE_F16 || op->operand_type == TYPE_BF16) bytes = 4;
-  return module->target.variants[0].vec.vector_bits / 8 / bytes;
+  if (op->operand_type == TYPE_BF16 || vec_is_widened(target, op, 2)) bytes = 4;
+  return target->vector_bits / 8 / bytes;
 }
 
 static inline LLVMValueRef vec_test_element(const VecBuilder *vec, PrimitiveType type, LLVMValueRef base,
