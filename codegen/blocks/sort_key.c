@@ -52,7 +52,13 @@ static bool has_total_order(PrimitiveType type, int64_t comparison) {
          (type_is_float(type) && comparison == COMPARISON_TYPE_TOTALORDER);
 }
 
+/* Those that are 16 bits in memory, whatever they are in registers. */
+static bool is_short_float(PrimitiveType type) {
+  return type == TYPE_F16 || type == TYPE_BF16;
+}
+
 static int number_bits(PrimitiveType type) {
+  if (is_short_float(type)) return 16;
   if (type_is_float(type)) return type == TYPE_F64 ? 64 : 32; /* as in registers */
   int bits = type_bits(type);
   return bits <= 8 ? 8 : bits;
@@ -89,7 +95,8 @@ LLVMValueRef sort_key_number(const VecBuilder *vec, const Kernel *comparator, co
   LLVMTypeRef number = lanes > 1 ? LLVMVectorType(scalar, (unsigned)lanes) : scalar;
   LLVMValueRef sign = vec_splat(vec, LLVMConstInt(scalar, UINT64_C(1) << (key->bits - 1), false), lanes);
   if (type_is_float(type)) {
-    value = LLVMBuildBitCast(b, value, number, "");
+    VecOp bits = {HLO_BITCAST_CONVERT, TYPE_U16, type, {0, 0}};
+    value = is_short_float(type) ? vec_apply(vec, &bits, &value, lanes) : LLVMBuildBitCast(b, value, number, "");
     LLVMValueRef last = vec_splat(vec, LLVMConstInt(scalar, (unsigned long long)key->bits - 1, false), lanes);
     value = LLVMBuildXor(b, value, LLVMBuildOr(b, LLVMBuildAShr(b, value, last, ""), sign, ""), "");
   } else {
