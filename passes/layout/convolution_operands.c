@@ -1,0 +1,73 @@
+/* convolution-operands: a convolution reads what was transposed for it as it lies in memory.
+ *
+ * A convolution's labels say which dimension of an operand is what, so a transpose before it is a matter of the labels.
+ * The code for a Buffer loads tiles of any order, at the price of their bytes; a transpose beside it would write the
+ * whole array to memory and read it again.  Frameworks that store weights with their features last transpose each of
+ * them for a channel-major convolution.  Not for the host, whose convolutions read some orders faster than others. */
+#include "passes/layout/turned_value.h"
+#include "passes/pipeline/hlo_pass.h"
+
+/* Where dimension |dim| of what |transpose| makes is in what it reads. */
+static int64_t place_before(const HloInstruction *transpose, int64_t dim) {
+  return hlo_instruction_ints(transpose, HLO_ATTR_DIMENSIONS).data[dim];
+}
+
+static const int64_t *places_before(const HloInstruction *transpose, const int64_t *dims, int count) {
+  int64_t *places = ARENA_NEW_ARRAY(transpose->parent->module->arena, int64_t, count);
+  for (int i = 0; i < count; i++) places[i] = place_before(transpose, dims[i]);
+  return places;
+}
+
+/* A transpose that would stay for others is not worth reading past. */
+static bool is_for_convolutions(const HloInstruction *value) {
+  if (value->opcode != HLO_TRANSPOSE || !layout_is_plain(value) || !layout_is_plain(value->operands[0])) return false;
+  for (int32_t u = 0; u < value->user_count; u++) {
+    if (value->users[u]->opcode != HLO_CONVOLUTION) return false;
+  }
+  return !hlo_instruction_is_root(value);
+}
+
+/* |convolution| reads what its operand |index|, a transpose, reads. */
+static void read_before(HloInstruction *convolution, int index) {
+  const HloInstruction *transpose = convolution->operands[index];
+  const ConvolutionDimensionNumbers *old = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  ConvolutionDimensionNumbers *labels = ARENA_NEW(convolution->parent->module->arena, ConvolutionDimensionNumbers);
+  *labels = *old;
+  if (index == 0) {
+    labels->input_batch = place_before(transpose, old->input_batch);
+    labels->input_feature = place_before(transpose, old->input_feature);
+    labels->input_spatial = places_before(transpose, old->input_spatial, old->spatial_rank);
+  } else {
+    labels->kernel_input_feature = place_before(transpose, old->kernel_input_feature);
+    labels->kernel_output_feature = place_before(transpose, old->kernel_output_feature);
+    labels->kernel_spatial = places_before(transpose, old->kernel_spatial, old->spatial_rank);
+  }
+  hlo_instruction_set_attr(convolution, &(HloAttr){.id = HLO_ATTR_DIM_LABELS, .value.dim_labels = labels});
+  hlo_instruction_replace_operand(convolution, index, transpose->operands[0]);
+}
+
+static Status run_convolution_operands(HloPassContext *context, HloModule *module, bool *out_changed) {
+  for (int64_t c = 0; c < module->computations.count; c++) {
+    HloComputation *computation = module->computations.data[c];
+    bool is_changed = false;
+    for (int64_t i = 0; i < computation->instructions.count && hlo_pass_may_rewrite(context); i++) {
+      HloInstruction *convolution = computation->instructions.data[i];
+      if (convolution->opcode != HLO_CONVOLUTION || hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS) == NULL)
+        continue;
+      for (int o = 0; o < convolution->operand_count; o++) {
+        if (!is_for_convolutions(convolution->operands[o])) continue;
+        hlo_pass_count_rewrite(context, "as-stored", convolution);
+        read_before(convolution, o);
+        is_changed = true;
+      }
+    }
+    /* A transpose that nothing reads any more would seem to be for others to what stands before it. */
+    if (is_changed) hlo_computation_remove_dead(computation);
+    *out_changed |= is_changed;
+  }
+  return STATUS_OK;
+}
+
+const HloPass hlo_convolution_operands_pass = {"convolution-operands",
+                                               "a convolution reads what was transposed for it as it lies in memory",
+                                               run_convolution_operands, false};
