@@ -44,6 +44,7 @@ def product(name, *parameters, **options):
 
 
 product("matmul_bf16_1024", floats(1024, 1024, type="bf16"), floats(1024, 1024, type="bf16"))
+product("matmul_f16_1024", floats(1024, 1024, type="f16"), floats(1024, 1024, type="f16"))
 product("matmul_s8_1024", integers(1024, 1024, low=-128, high=128, type="s8"),
         integers(1024, 1024, low=-128, high=128, type="s8"), preferred_element_type=jnp.int32)
 product("matvec_4096", floats(4096, 4096), floats(4096))
@@ -92,6 +93,9 @@ def layer_norm(x, scale, bias):
     variance = ((x - mean) ** 2).mean(-1, keepdims=True)
     return (x - mean) * lax.rsqrt(variance + 1e-5) * scale + bias
 
+
+WORKLOADS["layer_norm_f16_512x768"] = (layer_norm, (floats(512, 768, type="f16"), floats(768, type="f16"), floats(768, type="f16")))
+WORKLOADS["stencil_f16_512"] = (lambda x: x[1:-1, 1:-1] * 2 + x[:-2, 1:-1] + x[2:, 1:-1] - x[1:-1, :-2] * x[1:-1, 2:], (floats(512, 512, type="f16"),))
 
 M16 = 16 * 1024 * 1024
 WORKLOADS["tiny_add_16"] = (jnp.add, (floats(16), floats(16)))
@@ -337,7 +341,7 @@ def transformer_train(x, qkv, out, up, down, wanted):
     return value, [w - 0.01 * g for w, g in zip((qkv, out, up, down), gradients)]
 
 
-TYPES = {"f32": jnp.float32, "bf16": jnp.bfloat16, "s8": jnp.int8, "s32": jnp.int32, "u32": jnp.uint32, "c64": jnp.complex64}
+TYPES = {"f32": jnp.float32, "f16": jnp.float16, "bf16": jnp.bfloat16, "s8": jnp.int8, "s32": jnp.int32, "u32": jnp.uint32, "c64": jnp.complex64}
 
 
 def write(folder, name):
