@@ -102,8 +102,8 @@ static Status emit_module(const ModuleEmitter *emitter) {
 
 /* One LLVM module. */
 static Status compile_whole(Arena *arena, const HloModule *module, const CodegenOptions *options,
-                            const ConstantFile *constants, const char *entry_name, DiagSink *diag,
-                            CompiledObject *object) {
+                            const TileTable *tiles, const ConstantFile *constants, const char *entry_name,
+                            DiagSink *diag, CompiledObject *object) {
   LlvmTarget target;
   const ModuleCollectives *collectives = NULL;
   if (module_needs_devices(module)) RETURN_IF_ERROR(module_collectives_create(arena, module, diag, &collectives));
@@ -112,8 +112,7 @@ static Status compile_whole(Arena *arena, const HloModule *module, const Codegen
     LLVMContextRef context = LLVMContextCreate();
     LLVMModuleRef llvm_module = llvm_target_module(&target, context);
     Arena *scratch = arena_create();
-    OncoreEmitter *oncore =
-        options->draft->plans != NULL ? oncore_emitter_create(scratch, options->draft->plans) : NULL;
+    OncoreEmitter *oncore = tiles != NULL ? oncore_emitter_create(scratch, options->draft->plans, tiles, false) : NULL;
     bool is_text = options->output == LLVM_OUTPUT_IR || options->output == LLVM_OUTPUT_BITCODE;
     ModuleEmitter emitter = {.target = &target,
                              .llvm_module = llvm_module,
@@ -159,9 +158,14 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
   out_object->header =
       module_header(module, options->assignment, &out_object->targets, constants, out_object->entry_name, arena);
   out_object->signature = module_signature(module, options->assignment, constants, arena);
+  TileTable table;
+  const ModulePlans *plans = options->draft->plans;
+  if (plans != NULL) table = tile_table_make(arena, plans, options->draft->kernels);
+  const TileTable *tiles = plans != NULL ? &table : NULL;
   CodePartsOptions parts = {.module = module,
                             .assignment = options->assignment,
                             .draft = options->draft,
+                            .tiles = tiles,
                             .entry_name = entry_name,
                             .poison = options->poison,
                             .constants = constants,
@@ -169,7 +173,7 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
   if (options->output == LLVM_OUTPUT_OBJECT && !options->profile && code_parts_count(&parts) > 1 &&
       code_parts_compile(arena, &parts, &out_object->bytes) == STATUS_OK)
     return STATUS_OK;
-  return compile_whole(arena, module, options, constants, entry_name, diag, out_object);
+  return compile_whole(arena, module, options, tiles, constants, entry_name, diag, out_object);
 }
 
 /* --- Kernels and plans as text --- */

@@ -241,8 +241,7 @@ void kernel_declare(const VecBuilder *vec, const Kernel *kernel, const KernelStr
                     KernelCode *out_code) {
   Arena *arena = arena_create();
   LLVMValueRef function = emit_function(vec, kernel, name, strategy, arena);
-  LLVMSetLinkage(function, LLVMExternalLinkage);
-  LLVMSetVisibility(function, LLVMHiddenVisibility);
+  ir_function_share(function);
   *out_code = emit_code(strategy, function);
   arena_destroy(arena);
 }

@@ -15,6 +15,11 @@ LLVMValueRef ir_function_add(LLVMModuleRef module, const char *name, LLVMTypeRef
   return function;
 }
 
+void ir_function_share(LLVMValueRef function) {
+  LLVMSetLinkage(function, LLVMExternalLinkage);
+  LLVMSetVisibility(function, LLVMHiddenVisibility);
+}
+
 void ir_function_set_assembly(LLVMBuilderRef builder, LLVMValueRef function, StringView text) {
   static const char clobbers[] = "~{memory}";
   LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(function));

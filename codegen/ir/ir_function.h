@@ -13,6 +13,10 @@ void ir_function_mark(LLVMValueRef function, const char *name);
 /* Adds a function that no exception leaves. */
 LLVMValueRef ir_function_add(LLVMModuleRef module, const char *name, LLVMTypeRef type, LLVMLinkage linkage);
 
+/* Makes |function|, or its declaration, one that other LLVM modules of the same object have or read, and nobody else.
+ */
+void ir_function_share(LLVMValueRef function);
+
 /* Gives |function| its body, which is all of it: it has no frame but what |text|, AT&T's assembly with $ written as $$,
  * makes.  Moves the builder. */
 void ir_function_set_assembly(LLVMBuilderRef builder, LLVMValueRef function, StringView text);

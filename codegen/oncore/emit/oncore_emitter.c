@@ -70,25 +70,22 @@ static LLVMValueRef emit_thunk(PlanEmitter *emitter, const Kernel *kernel, const
   return thunk;
 }
 
-/* Equal Kernels are one function, whatever plan they are of.  Those that only move elements are made once for all
- * processors: with the oldest one's registers they are a little slower, and it is a machine's queues that the host
- * stands for. */
-static Status tile_code(PlanEmitter *emitter, const Kernel *kernel, const KernelStrategy *strategy, bool is_transfer,
-                        DiagSink *diag, const TileCode **out_code) {
+/* Equal Kernels are one function, whatever plan they are of. */
+static Status tile_code(PlanEmitter *emitter, int32_t number, DiagSink *diag, TileCode **out_code) {
   OncoreEmitter *owner = emitter->emitter;
-  StringMap *tiles = is_transfer ? &owner->transfers : &owner->tiles;
-  StringBuilder text;
-  sb_init(&text, owner->arena);
-  kernel_print(&text, kernel);
-  TileCode *code = string_map_get(tiles, sb_view(&text));
-  if (code == NULL) {
-    code = ARENA_NEW(owner->arena, TileCode);
-    const char *name = arena_printf(owner->arena, "tile.%lld", (long long)owner->tile_count++);
-    RETURN_IF_ERROR(kernel_emit(&emitter->vec, kernel, strategy, name, diag, &code->code));
-    code->thunk = emit_thunk(emitter, kernel, code, arena_printf(owner->arena, "%s.call", name));
-    string_map_set(tiles, sb_view(&text), code);
+  const PlanTile *tile = &owner->table->tiles[number];
+  TileCode **code = &(tile->is_transfer ? owner->transfers : owner->tiles)[number];
+  if (*code == NULL) {
+    *code = ARENA_NEW(owner->arena, TileCode);
+    const KernelStrategy *strategy = &tile->strategies[owner->target];
+    const char *name = tile_table_name(owner->arena, number);
+    if (owner->has_no_tiles)
+      kernel_declare(&emitter->vec, tile->kernel, strategy, name, &(*code)->code);
+    else
+      RETURN_IF_ERROR(kernel_emit(&emitter->vec, tile->kernel, strategy, name, diag, &(*code)->code));
+    (*code)->thunk = emit_thunk(emitter, tile->kernel, *code, arena_printf(owner->arena, "%s.call", name));
   }
-  *out_code = code;
+  *out_code = *code;
   return STATUS_OK;
 }
 
@@ -101,16 +98,12 @@ static void find_loops(PlanEmitter *emitter, const PlanCommand *command, Command
   for (int32_t l = command->loop; l >= 0; l = emitter->plan->loops[l].parent) code->loops[--at] = l;
 }
 
-static Status make_command(PlanEmitter *emitter, int32_t number, DiagSink *diag) {
+static Status make_command(PlanEmitter *emitter, const int32_t *tiles, int32_t number, DiagSink *diag) {
   CommandCode *code = &emitter->commands[number];
-  bool is_transfer = command_is_transfer(&emitter->plan->commands[number]);
-  const KernelStrategy *strategies = &emitter->space->strategies[number][emitter->emitter->target];
   code->variants = emitter->space->variants[number];
-  code->tiles = ARENA_NEW_ARRAY(emitter->arena, const TileCode *, code->variants.count);
+  code->tiles = ARENA_NEW_ARRAY(emitter->arena, TileCode *, code->variants.count);
   for (int32_t v = 0; v < code->variants.count; v++) {
-    const Kernel *kernel = code->variants.variants[v].tile.kernel;
-    const KernelStrategy *strategy = &strategies[v * emitter->space->target_count];
-    RETURN_IF_ERROR(tile_code(emitter, kernel, strategy, is_transfer, diag, &code->tiles[v]));
+    RETURN_IF_ERROR(tile_code(emitter, tiles[v], diag, &code->tiles[v]));
     if (code->tiles[v]->code.scratch_bytes > emitter->space->scratch_bytes_per_queue)
       XLAC_BUG("a tile Kernel needs more scratch than was planned");
   }
@@ -302,15 +295,18 @@ static PlanEmitter plan_emitter(OncoreEmitter *owner, const VecBuilder *vec) {
   return emitter;
 }
 
-Status oncore_emit_plan(OncoreEmitter *owner, const VecBuilder *vec, const Plan *plan, const PlanSpace *space,
-                        const char *name, DiagSink *diag, LLVMValueRef *out_function) {
+/* The functions of plan |number| under |name|, the first of which is |*out_function|. */
+static Status emit_functions(OncoreEmitter *owner, const VecBuilder *vec, int32_t number, const char *name,
+                             DiagSink *diag, LLVMValueRef *out_function) {
   PlanEmitter emitter = plan_emitter(owner, vec);
+  const Plan *plan = owner->plans->plans[number].plan;
   emitter.plan = plan;
-  emitter.space = space;
+  emitter.space = &owner->plans->spaces[number];
   emitter.name = name;
   emitter.commands = ARENA_NEW_ARRAY(owner->arena, CommandCode, plan->command_count);
-  emitter.shared = shared_functions(owner, plan, space);
-  for (int32_t c = 0; c < plan->command_count; c++) RETURN_IF_ERROR(make_command(&emitter, c, diag));
+  emitter.shared = shared_functions(owner, plan, emitter.space);
+  const int32_t *const *tiles = owner->table->numbers[number];
+  for (int32_t c = 0; c < plan->command_count; c++) RETURN_IF_ERROR(make_command(&emitter, tiles[c], c, diag));
   for (int32_t c = 0; c < plan->command_count; c++) emitter.commands[c].function = emit_command(&emitter, c);
   PlanFunctions functions = {.run = plan_emit_run(&emitter), .trace = emit_trace(&emitter)};
   functions.queues = ARENA_NEW_ARRAY(owner->arena, LLVMValueRef, owner->machine->queue_count);
@@ -324,11 +320,10 @@ Status oncore_emit_plan(OncoreEmitter *owner, const VecBuilder *vec, const Plan 
 static Status emit_plan(OncoreEmitter *emitter, const VecBuilder *vec, int32_t number, const char *name, DiagSink *diag,
                         KernelCode *out_code) {
   const ModulePlans *plans = emitter->plans;
-  const PlanSpace *space = &plans->spaces[number];
-  *out_code = (KernelCode){.piece_count = 1, .chunk_limit = 1, .scratch_bytes = space->bytes};
+  *out_code = (KernelCode){.piece_count = 1, .chunk_limit = 1, .scratch_bytes = plans->spaces[number].bytes};
   out_code->has_place = module_plans_is_resident(plans, number);
   out_code->place = plans->space_offset;
-  return oncore_emit_plan(emitter, vec, plans->plans[number].plan, space, name, diag, &out_code->function);
+  return emit_functions(emitter, vec, number, name, diag, &out_code->function);
 }
 
 static Status emit_kernel(void *self, const VecBuilder *vec, const KernelUse *use, const char *name, DiagSink *diag,
@@ -378,10 +373,12 @@ static void emit_before(void *self, const VecBuilder *vec, const KernelUse *use,
   LLVMBuildCall2(vec->builder, LLVMGlobalGetValueType(owner->begin), owner->begin, arguments, 2, "");
 }
 
-OncoreEmitter *oncore_emitter_create(Arena *arena, const ModulePlans *plans) {
+OncoreEmitter *oncore_emitter_create(Arena *arena, const ModulePlans *plans, const TileTable *table,
+                                     bool has_no_tiles) {
   OncoreEmitter *emitter = ARENA_NEW(arena, OncoreEmitter);
-  *emitter = (OncoreEmitter){.arena = arena, .machine = plans->machine, .plans = plans};
-  string_map_init(&emitter->transfers, arena);
+  *emitter = (OncoreEmitter){
+      .arena = arena, .machine = plans->machine, .plans = plans, .table = table, .has_no_tiles = has_no_tiles};
+  emitter->transfers = ARENA_NEW_ARRAY(arena, TileCode *, table->count);
   int_map_init(&emitter->functions, arena);
   int_map_init(&emitter->constants, arena);
   oncore_emitter_begin_variant(emitter, 0);
@@ -390,8 +387,7 @@ OncoreEmitter *oncore_emitter_create(Arena *arena, const ModulePlans *plans) {
 
 void oncore_emitter_begin_variant(OncoreEmitter *emitter, int target) {
   emitter->target = target;
-  string_map_init(&emitter->tiles, emitter->arena);
-  emitter->tile_count = 0;
+  emitter->tiles = ARENA_NEW_ARRAY(emitter->arena, TileCode *, emitter->table->count);
 }
 
 KernelCoder oncore_emitter_coder(OncoreEmitter *emitter) {

@@ -17,24 +17,21 @@
 #define XLAC_CODEGEN_ONCORE_EMIT_ONCORE_EMITTER_H
 
 #include "codegen/emit/control_emitter.h"
-#include "codegen/oncore/emit/module_plans.h"
+#include "codegen/oncore/emit/tile_table.h"
 
 typedef struct OncoreEmitter OncoreEmitter;
 
-/* For one module, with its plans; lives in |arena|. */
-OncoreEmitter *oncore_emitter_create(Arena *arena, const ModulePlans *plans);
+/* For one LLVM module, with |plans| and their |table|; lives in |arena|.  |has_no_tiles|: tiles have their functions in
+ * other LLVM modules of the same object (kernel_declare), by tile_table_name. */
+OncoreEmitter *oncore_emitter_create(Arena *arena, const ModulePlans *plans, const TileTable *table, bool has_no_tiles);
 
 /* From here on code is for another processor, |target| of those that the plans' spaces were made for: functions are
  * made anew. */
 void oncore_emitter_begin_variant(OncoreEmitter *emitter, int target);
 
-/* What the control emitter asks: the code of each Kernel's plan. */
+/* What the control emitter asks: the code of each Kernel's plan.  Its function takes one pointer per buffer of the
+ * Kernel, those of role SCRATCH excepted, a pointer to the space of the plan (64-byte aligned), and the run's options;
+ * it returns i32, 0 when all went well.  STATUS_UNSUPPORTED for what has no code. */
 KernelCoder oncore_emitter_coder(OncoreEmitter *emitter);
-
-/* The functions of |plan|, whose Kernel is known, under |name|; the first takes one pointer per buffer of the Kernel,
- * those of role SCRATCH excepted, a pointer to the |space| of the plan (64-byte aligned), and the run's options; it
- * returns i32, 0 when all went well.  STATUS_UNSUPPORTED for what has no code. */
-MUST_USE Status oncore_emit_plan(OncoreEmitter *emitter, const VecBuilder *vec, const Plan *plan,
-                                 const PlanSpace *space, const char *name, DiagSink *diag, LLVMValueRef *out_function);
 
 #endif

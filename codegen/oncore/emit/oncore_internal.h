@@ -24,23 +24,24 @@ struct OncoreEmitter {
   Arena *arena;
   const MachineDescription *machine;
   const ModulePlans *plans;
-  int target;      /* the processor that code is being made for: a number in PlanSpace.strategies */
-  StringMap tiles; /* text of a tile Kernel → TileCode, of this variant */
-  int64_t tile_count;
+  const TileTable *table;
+  bool has_no_tiles; /* as for oncore_emitter_create */
+  int target;        /* the processor that code is being made for: a number in PlanSpace.strategies */
+  TileCode **tiles;  /* by number in |table|, of this processor; NULL: not made yet */
   /* What all processors share, made for the first one. */
-  StringMap transfers; /* as |tiles|: what loads and stores do */
-  IntMap functions;    /* PlanSpace, of one plan each → SharedFunctions */
-  LLVMValueRef begin;  /* run.begin: tells an engine that a run of launches begins; NULL: not needed yet */
-  LLVMValueRef idle;   /* queue.idle: a queue of a plan that has no command for it; NULL: not needed yet */
-  IntMap constants;    /* an initializer, which LLVM has once → LLVMValueRef, the private constant that has it */
+  TileCode **transfers; /* as |tiles|: what loads and stores do */
+  IntMap functions;     /* PlanSpace, of one plan each → SharedFunctions */
+  LLVMValueRef begin;   /* run.begin: tells an engine that a run of launches begins; NULL: not needed yet */
+  LLVMValueRef idle;    /* queue.idle: a queue of a plan that has no command for it; NULL: not needed yet */
+  IntMap constants;     /* an initializer, which LLVM has once → LLVMValueRef, the private constant that has it */
 };
 
 typedef struct CommandCode {
   CommandVariants variants;
-  const TileCode **tiles; /* by variant */
-  int32_t loop_count;     /* around it */
-  int32_t *loops;         /* the outermost first */
-  LLVMValueRef function;  /* void (ptr context, i64 iteration of each loop) */
+  TileCode **tiles;      /* by variant */
+  int32_t loop_count;    /* around it */
+  int32_t *loops;        /* the outermost first */
+  LLVMValueRef function; /* void (ptr context, i64 iteration of each loop) */
 } CommandCode;
 
 typedef struct PlanEmitter {
