@@ -13,6 +13,9 @@
  *   sum = f32[] reduce(f32[16777216] x, 0)   ->   parts = f32[64] reduce(f32[64,262144] reshape(x), identity)
  *                                                 sum = f32[] reduce(parts, 0)
  *
+ *   sums = f32[3] reduce(f32[300000,3] x, 0)   ->   parts = f32[30,48] reduce(f32[30,625,48] reshape(x), identity)
+ *                                                   sums = f32[3] reduce(f32[480,3] reshape(parts), 0)
+ *
  *   counts = s32[256] scatter-add(zeros, indices, updates)   ->   parts = s32[16,256] scatter-add(identity,
  *       s32[16,65536,1] reshape(indices), s32[16,65536] reshape(updates)), the first dimension a batch of all three
  *                                                                 counts = s32[256] reduce(parts, 0)
@@ -29,6 +32,10 @@ enum { LEAST_PARTS = 16, MOST_PARTS = 64, LEAST_SCATTER_PARTS = 4, MOST_SCATTER_
 enum { ENOUGH_RESULTS = 16 };       /* that a loop is cut by already (codegen/emit) */
 enum { ENOUGH_COLUMNS = 512 };      /* side by side in memory: the same */
 enum { MOST_PART_ELEMENTS = 8192 }; /* of a reduction's parts, together */
+/* Of few columns: rows of a part that are folded apart, which makes longer rows of them, with several registers of
+ * folds that do not wait for one another. */
+enum { FEW_COLUMNS = 64, LEAST_APART = 4, MOST_APART = 32, MOST_COLUMNS_APART = 256, MOST_PARTS_APART = 32 };
+enum { MOST_LINEAR = 16 /* instructions that are looked at */ };
 enum { LEAST_ELEMENTS = 1 << 18, LEAST_UPDATES = 1 << 17 };
 enum { LEAST_DOT_PARTS = 2, MOST_DOT_PARTS = 8, LEAST_DEPTH = 512 /* of a part */ };
 enum { ENOUGH_ROWS = 128 };             /* of either factor: more of them are cut (codegen/blocks) */
@@ -121,6 +128,73 @@ static bool is_shared_whole(const ReducedRun *run) {
   return in_columns ? before >= ENOUGH_RESULTS || results >= ENOUGH_COLUMNS : results >= ENOUGH_RESULTS;
 }
 
+/* |value| may be read in any dimensions as one row of elements after the other: arrays that are in memory, operations
+ * on each element of such, and scalars.  What is repeated for all rows of columns is not, nor what is moved. */
+static bool is_linear(const HloInstruction *value, int *left) {
+  if (--*left < 0 || !shape_is_array(value->shape) || !shape_has_default_layout(value->shape)) return false;
+  bool is_scalar = value->opcode == HLO_BROADCAST && value->operands[0]->shape->rank == 0;
+  bool is_array = hlo_opcode_has(value->opcode, OP_GIVEN | OP_CONTRACTION) || value->opcode == HLO_GET_TUPLE_ELEMENT;
+  if (is_scalar || is_array || value->shape->rank == 0) return true;
+  if (value->opcode != HLO_RESHAPE && !hlo_opcode_has(value->opcode, OP_ELEMENTWISE)) return false;
+  for (int i = 0; i < value->operand_count; i++) {
+    if (!is_linear(value->operands[i], left)) return false;
+  }
+  return true;
+}
+
+/* Parts, and how many rows of each are folded apart. */
+typedef struct ReduceCut {
+  int64_t parts, apart;
+} ReduceCut;
+
+static ReduceCut whole_rows_cut(const ReducedRun *run, int64_t results) {
+  int64_t most = min_i64(MOST_PARTS, MOST_PART_ELEMENTS / results);
+  return (ReduceCut){part_count(product(run->shape->dims, run->begin, run->end), LEAST_PARTS, most), 1};
+}
+
+/* Rows of few columns: of the numbers of rows that divide the run those with the largest power of two, which fill
+ * registers whatever the columns are. */
+static ReduceCut rows_apart_cut(const ReducedRun *run, int64_t results) {
+  ReduceCut best = {1, 1};
+  int64_t columns = product(run->shape->dims, run->end, run->shape->rank), best_power = 0;
+  int64_t rows = product(run->shape->dims, run->begin, run->end);
+  for (int64_t apart = min_i64(MOST_APART, MOST_COLUMNS_APART / columns); apart >= LEAST_APART; apart--) {
+    int64_t power = apart & -apart, most = min_i64(MOST_PARTS_APART, MOST_PART_ELEMENTS / (results * apart));
+    if (rows % apart != 0 || power <= best_power) continue;
+    int64_t parts = part_count(rows / apart, LEAST_PARTS, most);
+    if (parts == 1) continue;
+    best = (ReduceCut){parts, apart};
+    best_power = power;
+  }
+  return best;
+}
+
+static bool has_few_columns(const ReducedRun *run, const HloInstruction *operand) {
+  int left = MOST_LINEAR;
+  for (int i = run->end; i < run->shape->rank; i++) {
+    if (contains(run->reduced, i)) return false;
+  }
+  int64_t columns = product(run->shape->dims, run->end, run->shape->rank);
+  return columns > 1 && columns < FEW_COLUMNS && is_linear(operand, &left);
+}
+
+/* The dimensions before the run, its parts, what is left of them, and columns apart as one dimension. */
+static HloInstruction *reduce_apart(GraphBuilder *builder, const ReducedRun *run, ReduceCut cut,
+                                    HloInstruction *identity) {
+  int64_t dims[SHAPE_MAX_RANK + 2];
+  int rank = run->begin, begin = run->begin;
+  memcpy(dims, run->shape->dims, (size_t)rank * sizeof *dims);
+  dims[rank++] = cut.parts;
+  dims[rank++] = product(run->shape->dims, run->begin, run->end) / cut.parts / cut.apart;
+  dims[rank++] = cut.apart * product(run->shape->dims, run->end, run->shape->rank);
+  HloInstruction *rows = reshape_source(builder, graph_operand(builder, 0), dims, rank);
+  HloInstruction *partial = fold_by_same(builder, rows, identity, (Int64List){1, (int64_t[]){begin + 1}});
+  dims[begin] = cut.parts * cut.apart;
+  for (int i = run->end, to = begin + 1; i < run->shape->rank; i++) dims[to++] = run->shape->dims[i];
+  HloInstruction *columns = graph_reshape(builder, partial, dims, begin + 1 + run->shape->rank - run->end);
+  return fold_by_same(builder, columns, builder->origin->operands[1], (Int64List){1, (int64_t[]){begin}});
+}
+
 static HloInstruction *reduce_in_parts(GraphBuilder *builder, const ReducedRun *run, int64_t parts,
                                        HloInstruction *identity) {
   int64_t dims[SHAPE_MAX_RANK + 1], reduced[SHAPE_MAX_RANK];
@@ -145,12 +219,15 @@ static HloInstruction *split_reduce(GraphBuilder *builder) {
   if (run.begin == run.end || shape_element_count(run.shape) < LEAST_ELEMENTS || is_shared_whole(&run)) return NULL;
   if (run.shape->rank + 2 > SHAPE_MAX_RANK) return NULL;
   int64_t results = shape_element_count(reduce->shape);
-  int64_t most = min_i64(MOST_PARTS, MOST_PART_ELEMENTS / results);
-  int64_t parts = part_count(product(run.shape->dims, run.begin, run.end), LEAST_PARTS, most);
-  if (parts == 1) return NULL;
+  ReduceCut cut = {1, 1};
+  if (has_few_columns(&run, reduce->operands[0])) cut = rows_apart_cut(&run, results);
+  if (cut.parts == 1) cut = whole_rows_cut(&run, results);
+  if (cut.parts == 1) return NULL;
   HloOpcode opcode;
   HloInstruction *identity = part_identity(builder, &opcode);
-  return identity == NULL ? NULL : reduce_in_parts(builder, &run, parts, identity);
+  if (identity == NULL) return NULL;
+  return cut.apart > 1 ? reduce_apart(builder, &run, cut, identity)
+                       : reduce_in_parts(builder, &run, cut.parts, identity);
 }
 
 /* --- scatters --- */
