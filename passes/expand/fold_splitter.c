@@ -33,8 +33,8 @@ enum { ENOUGH_RESULTS = 16 };       /* that a loop is cut by already (codegen/em
 enum { ENOUGH_COLUMNS = 512 };      /* side by side in memory: the same */
 enum { MOST_PART_ELEMENTS = 8192 }; /* of a reduction's parts, together */
 /* Of few columns: rows of a part that are folded apart, which makes longer rows of them, with several registers of
- * folds that do not wait for one another. */
-enum { FEW_COLUMNS = 64, LEAST_APART = 4, MOST_APART = 32, MOST_COLUMNS_APART = 256, MOST_PARTS_APART = 32 };
+ * folds that do not wait for one another.  No more of them than that takes: other Kernels have the memory. */
+enum { FEW_COLUMNS = 32, LEAST_APART = 4, MOST_APART = 32, MOST_COLUMNS_APART = 128, MOST_PARTS_APART = 32 };
 enum { MOST_LINEAR = 16 /* instructions that are looked at */ };
 enum { LEAST_ELEMENTS = 1 << 18, LEAST_UPDATES = 1 << 17 };
 enum { LEAST_DOT_PARTS = 2, MOST_DOT_PARTS = 8, LEAST_DEPTH = 512 /* of a part */ };
@@ -47,6 +47,14 @@ enum { UPDATES_PER_PART_ELEMENT = 16, MOST_SCATTER_BYTES = 1 << 20 };
 /* The largest divisor of |extent| in [|least|, |most|]; 1: there is none. */
 static int64_t part_count(int64_t extent, int64_t least, int64_t most) {
   for (int64_t parts = min_i64(most, extent); parts >= least; parts--) {
+    if (extent % parts == 0) return parts;
+  }
+  return 1;
+}
+
+/* The same, the smallest. */
+static int64_t least_part_count(int64_t extent, int64_t least, int64_t most) {
+  for (int64_t parts = least; parts <= min_i64(most, extent); parts++) {
     if (extent % parts == 0) return parts;
   }
   return 1;
@@ -161,7 +169,7 @@ static ReduceCut rows_apart_cut(const ReducedRun *run, int64_t results) {
   for (int64_t apart = min_i64(MOST_APART, MOST_COLUMNS_APART / columns); apart >= LEAST_APART; apart--) {
     int64_t power = apart & -apart, most = min_i64(MOST_PARTS_APART, MOST_PART_ELEMENTS / (results * apart));
     if (rows % apart != 0 || power <= best_power) continue;
-    int64_t parts = part_count(rows / apart, LEAST_PARTS, most);
+    int64_t parts = least_part_count(rows / apart, LEAST_PARTS, most);
     if (parts == 1) continue;
     best = (ReduceCut){parts, apart};
     best_power = power;
