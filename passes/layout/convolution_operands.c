@@ -3,7 +3,9 @@
  * A convolution's labels say which dimension of an operand is what, so a transpose before it is a matter of the labels.
  * The code for a Buffer loads tiles of any order, at the price of their bytes; a transpose beside it would write the
  * whole array to memory and read it again.  Frameworks that store weights with their features last transpose each of
- * them for a channel-major convolution.  Not for the host, whose convolutions read some orders faster than others. */
+ * them for a channel-major convolution.  The host's convolutions read weights fast in one order, which the image's
+ * decides: there a transpose goes only if the weights have that order without it. */
+#include "hlo/machine/description/machine_abilities.h"
 #include "passes/layout/turned_value.h"
 #include "passes/pipeline/hlo_pass.h"
 
@@ -27,8 +29,8 @@ static bool is_for_convolutions(const HloInstruction *value) {
   return !hlo_instruction_is_root(value);
 }
 
-/* |convolution| reads what its operand |index|, a transpose, reads. */
-static void read_before(HloInstruction *convolution, int index) {
+/* The labels of |convolution| if it reads what its operand |index|, a transpose, reads. */
+static const ConvolutionDimensionNumbers *labels_before(const HloInstruction *convolution, int index) {
   const HloInstruction *transpose = convolution->operands[index];
   const ConvolutionDimensionNumbers *old = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
   ConvolutionDimensionNumbers *labels = ARENA_NEW(convolution->parent->module->arena, ConvolutionDimensionNumbers);
@@ -42,8 +44,27 @@ static void read_before(HloInstruction *convolution, int index) {
     labels->kernel_output_feature = place_before(transpose, old->kernel_output_feature);
     labels->kernel_spatial = places_before(transpose, old->kernel_spatial, old->spatial_rank);
   }
+  return labels;
+}
+
+/* Weights whose features are where the image's are: before the positions, or after them. */
+static bool weights_suit_image(const ConvolutionDimensionNumbers *labels) {
+  int last = labels->spatial_rank + 1;
+  if (labels->input_batch != 0) return false;
+  if (labels->input_feature == last)
+    return labels->kernel_input_feature == last - 1 && labels->kernel_output_feature == last;
+  return labels->input_feature == 1 && labels->kernel_output_feature == 0 && labels->kernel_input_feature == 1;
+}
+
+static bool read_as_stored(HloPassContext *context, HloInstruction *convolution, int index) {
+  if (!is_for_convolutions(convolution->operands[index])) return false;
+  const ConvolutionDimensionNumbers *labels = labels_before(convolution, index);
+  bool takes_any_order = machine_has_buffer(context->options->machine);
+  if (!takes_any_order && (index == 0 || !weights_suit_image(labels))) return false;
+  hlo_pass_count_rewrite(context, "as-stored", convolution);
   hlo_instruction_set_attr(convolution, &(HloAttr){.id = HLO_ATTR_DIM_LABELS, .value.dim_labels = labels});
-  hlo_instruction_replace_operand(convolution, index, transpose->operands[0]);
+  hlo_instruction_replace_operand(convolution, index, convolution->operands[index]->operands[0]);
+  return true;
 }
 
 static Status run_convolution_operands(HloPassContext *context, HloModule *module, bool *out_changed) {
@@ -54,12 +75,8 @@ static Status run_convolution_operands(HloPassContext *context, HloModule *modul
       HloInstruction *convolution = computation->instructions.data[i];
       if (convolution->opcode != HLO_CONVOLUTION || hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS) == NULL)
         continue;
-      for (int o = 0; o < convolution->operand_count; o++) {
-        if (!is_for_convolutions(convolution->operands[o])) continue;
-        hlo_pass_count_rewrite(context, "as-stored", convolution);
-        read_before(convolution, o);
-        is_changed = true;
-      }
+      for (int o = 0; o < convolution->operand_count; o++)
+        is_changed = read_as_stored(context, convolution, o) || is_changed;
     }
     /* A transpose that nothing reads any more would seem to be for others to what stands before it. */
     if (is_changed) hlo_computation_remove_dead(computation);

@@ -122,8 +122,8 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
     hlo_pass_pipeline_add_optional(simplify, &hlo_dce_pass);
     /* What it turns, rules of the next round absorb; users that are dead already would seem to want the old layout. */
     hlo_pass_pipeline_add_optional(simplify, &hlo_layout_assignment_pass);
-    hlo_pass_pipeline_add_optional(
-        simplify, machine_has_buffer(options->machine) ? &hlo_convolution_operands_pass : &hlo_convolution_layout_pass);
+    hlo_pass_pipeline_add_optional(simplify, &hlo_convolution_operands_pass);
+    if (!machine_has_buffer(options->machine)) hlo_pass_pipeline_add_optional(simplify, &hlo_convolution_layout_pass);
   }
 
   /* Branches that are never taken are gone now, and what they call. */
