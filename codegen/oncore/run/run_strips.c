@@ -27,6 +27,7 @@ typedef struct StripFinder {
   double estimate;
   int64_t **pieces; /* by event: bytes by buffer that are one point's; NULL: it is not cut */
   StripLink *links; /* by event: what goes on from it */
+  int64_t *kept;    /* by event: bytes of arrays that stay whole where it is not cut */
   int32_t *from;    /* by event: where what it begins with comes from, -1: nothing */
   ARRAY(KernelCut) cuts;
   ARRAY(RunRooms) rooms;
@@ -36,12 +37,16 @@ static const RunEvent *event_at(const StripFinder *finder, int32_t event) {
   return &finder->touches.events.data[event];
 }
 
-/* Whether no array of |event|'s Kernel that a strip has a part of stays anyway. */
-static bool is_free(const StripFinder *finder, int32_t event, const int64_t *pieces) {
+/* Bytes of the arrays that stay whole at |event| otherwise, of which its Kernel's strips have parts. */
+static int64_t kept_bytes(const StripFinder *finder, int32_t event, const int64_t *pieces) {
   const KernelUse *use = event_at(finder, event)->use;
-  for (int32_t b = 0; b < use->kernel->buffer_count; b++)
-    if (pieces[b] > 0 && finder->keeps(finder->model->self, use, b)) return false;
-  return true;
+  int64_t bytes = 0;
+  for (int32_t b = 0; b < use->kernel->buffer_count; b++) {
+    const KernelBuffer *buffer = &use->kernel->buffers[b];
+    if (pieces[b] > 0 && finder->keeps(finder->model->self, use, b))
+      bytes += buffer->element_count * type_storage_bytes(buffer->type);
+  }
+  return bytes;
 }
 
 static int64_t *event_pieces(const StripFinder *finder, int32_t event) {
@@ -50,7 +55,7 @@ static int64_t *event_pieces(const StripFinder *finder, int32_t event) {
   const Kernel *kernel = use->kernel;
   int64_t *pieces = ARENA_NEW_ARRAY(finder->arena, int64_t, kernel->buffer_count + 1);
   if (!kernel_strip_pieces(kernel, pieces) || kernel->dims[0].extent < LEAST_POINTS) return NULL;
-  if (!is_free(finder, event, pieces)) return NULL;
+  finder->kept[event] = kept_bytes(finder, event, pieces);
   for (int32_t b = 0; b < kernel->buffer_count; b++) pieces[b] *= type_storage_bytes(kernel->buffers[b].type);
   return pieces;
 }
@@ -143,6 +148,8 @@ static void try_link(StripFinder *finder, const RunTouch *touch) {
   link.to_buffer = next->buffer;
   link.to_piece = piece_of(finder, next);
   link.bytes = part_bytes(finder, touch, next);
+  bool stays_whole = finder->keeps(finder->model->self, event_at(finder, touch->event)->use, touch->buffer);
+  if (stays_whole || finder->kept[touch->event] + finder->kept[next->event] >= link.bytes) return;
   double saved = residency_move_cycles(finder->machine, link.bytes, true) *
                  finder->times[event_at(finder, touch->event)->instruction->parent->id];
   if (saved * LEAST_SHARE < finder->estimate) return;
@@ -228,6 +235,7 @@ RunCuts run_strips_find(Arena *arena, const HloModule *module, const BufferAssig
     int64_t count = finder.touches.events.count;
     finder.pieces = ARENA_NEW_ARRAY(arena, int64_t *, count + 1);
     finder.links = ARENA_NEW_ARRAY(arena, StripLink, count + 1);
+    finder.kept = ARENA_NEW_ARRAY(arena, int64_t, count + 1);
     finder.from = ARENA_NEW_ARRAY(arena, int32_t, count + 1);
     finder.estimate = 0;
     for (int32_t e = 0; e < count; e++) {
