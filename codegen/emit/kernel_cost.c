@@ -1,5 +1,7 @@
 #include "codegen/emit/kernel_cost.h"
 
+#include <math.h>
+
 #include "base/checked_math.h"
 #include "codegen/blocks/fft.h"
 
@@ -92,6 +94,25 @@ static double memory_bytes(const Cost *cost) {
   return bytes;
 }
 
+typedef struct KernelCycles {
+  double computing, memory;
+} KernelCycles;
+
+/* Of a Kernel without parts. */
+static KernelCycles loop_cycles(const Kernel *kernel, const VecTarget *target) {
+  Arena *scratch = arena_create();
+  Cost cost = {.kernel = kernel, .target = target};
+  cost.accesses = ARENA_NEW_ARRAY(scratch, double, kernel->buffer_count);
+  for (int v = 0; v < kernel->value_count; v++) add_value(&cost, &kernel->values[v]);
+  for (int s = 0; s < kernel->stage_count; s++) {
+    add_stores(&cost, s);
+    add_transform(&cost, s);
+  }
+  KernelCycles cycles = {.computing = cost.halves / 2, .memory = memory_bytes(&cost) / BYTES_PER_CYCLE};
+  arena_destroy(scratch);
+  return cycles;
+}
+
 /* What parts hand on stays in the cache, so their sums do not overlap. */
 static double tile_cycles(const Kernel *kernel, const VecTarget *target) {
   double cycles = 0;
@@ -101,21 +122,21 @@ static double tile_cycles(const Kernel *kernel, const VecTarget *target) {
 
 double kernel_cycles(const Kernel *kernel, const VecTarget *target) {
   if (kernel->part_count > 0) return tile_cycles(kernel, target);
-  Arena *scratch = arena_create();
-  Cost cost = {.kernel = kernel, .target = target};
-  cost.accesses = ARENA_NEW_ARRAY(scratch, double, kernel->buffer_count);
-  for (int v = 0; v < kernel->value_count; v++) add_value(&cost, &kernel->values[v]);
-  for (int s = 0; s < kernel->stage_count; s++) {
-    add_stores(&cost, s);
-    add_transform(&cost, s);
-  }
-  double memory = memory_bytes(&cost) / BYTES_PER_CYCLE, computing = cost.halves / 2;
-  arena_destroy(scratch);
-  return memory > computing ? memory : computing;
+  KernelCycles cycles = loop_cycles(kernel, target);
+  return fmax(cycles.memory, cycles.computing);
 }
 
-int64_t kernel_chunk_limit(const Kernel *kernel, const VecTarget *target, int64_t chunk_cycles) {
-  double chunks = kernel_cycles(kernel, target) / (double)chunk_cycles;
+static int64_t whole_chunks(double chunks) {
   if (chunks < 2) return 1;
   return chunks < MOST_CHUNKS ? (int64_t)chunks : MOST_CHUNKS;
+}
+
+int64_t kernel_loops_chunk_limit(const Kernel *kernel, const VecTarget *target) {
+  KernelCycles cycles = loop_cycles(kernel, target);
+  return whole_chunks(
+      fmax(cycles.memory / KERNEL_MEMORY_CHUNK_CYCLES, cycles.computing / KERNEL_COMPUTING_CHUNK_CYCLES));
+}
+
+int64_t kernel_blocks_chunk_limit(const Kernel *kernel, const VecTarget *target) {
+  return whole_chunks(kernel_cycles(kernel, target) / KERNEL_BLOCKS_CHUNK_CYCLES);
 }

@@ -12,9 +12,11 @@
  *
  * A chunk costs its claim and the cold start of its loops, a job the waking of the others: some tens of microseconds
  * when they sleep, one or two while they spin.  But what one thread alone does also costs the others the fetching of
- * its results from its cache, and it the fetching of theirs.  So chunks of loops begin to pay at some 5 us,
- * KERNEL_CHUNK_CYCLES; those of contractions, whose estimate is up to four times what blocks in registers take, and of
- * tiles at KERNEL_BLOCKS_CHUNK_CYCLES.  A Kernel below two of them is not worth the trouble.
+ * its results from its cache, and it the fetching of theirs.  So chunks of loops begin to pay at some 5 us where they
+ * move memory, KERNEL_MEMORY_CHUNK_CYCLES, and sooner where they compute, KERNEL_COMPUTING_CHUNK_CYCLES: what has to be
+ * fetched is little to that.  Those of contractions, whose estimate is up to four times what blocks in registers take,
+ * and of tiles begin to pay at KERNEL_BLOCKS_CHUNK_CYCLES of either.  A Kernel below two of them is not worth the
+ * trouble.
  * What is wrong by a factor of two here changes times a little and results not at all. */
 #ifndef XLAC_CODEGEN_EMIT_KERNEL_COST_H
 #define XLAC_CODEGEN_EMIT_KERNEL_COST_H
@@ -28,10 +30,12 @@ int kernel_value_halves(const KernelValue *value);
 
 double kernel_cycles(const Kernel *kernel, const VecTarget *target);
 
-#define KERNEL_CHUNK_CYCLES 16000
+#define KERNEL_MEMORY_CHUNK_CYCLES 16000
+#define KERNEL_COMPUTING_CHUNK_CYCLES 8000
 #define KERNEL_BLOCKS_CHUNK_CYCLES 40000
 
-/* The most chunks of |chunk_cycles| and more; 1: one thread should do it all. */
-int64_t kernel_chunk_limit(const Kernel *kernel, const VecTarget *target, int64_t chunk_cycles);
+/* The most chunks that pay, of loops; of contractions and tiles.  1: one thread should do it all. */
+int64_t kernel_loops_chunk_limit(const Kernel *kernel, const VecTarget *target);
+int64_t kernel_blocks_chunk_limit(const Kernel *kernel, const VecTarget *target);
 
 #endif

@@ -124,7 +124,7 @@ static void choose_sort(const Kernel *kernel, KernelStrategy *strategy) {
 static void choose_contraction(const Kernel *kernel, const VecTarget *target, KernelStrategy *strategy) {
   strategy->form = KERNEL_FORM_CONTRACTION;
   int64_t most, pieces = contraction_piece_count(strategy->contraction, &most);
-  most = min_i64(kernel_chunk_limit(kernel, target, KERNEL_BLOCKS_CHUNK_CYCLES), most);
+  most = min_i64(kernel_blocks_chunk_limit(kernel, target), most);
   int64_t each =
       contraction_streams_rhs(strategy->contraction) ? STREAM_CHUNKS_PER_WORKER : CONTRACTION_CHUNKS_PER_WORKER;
   set_pieces(strategy, pieces, most, each);
@@ -152,7 +152,7 @@ static void choose_loops(const Kernel *kernel, const VecTarget *target, Arena *a
   const LoopStrategy *nest = strategy->form == KERNEL_FORM_LOOPS ? &strategy->loops : NULL;
   bool is_behind = nest != NULL && nest->behind >= 0 && split.dim_count == nest->outer_count;
   int64_t runs = is_behind ? split.piece_count / BEHIND_CHUNK_ROWS : split.piece_count;
-  int64_t most = min_i64(kernel_chunk_limit(kernel, target, KERNEL_CHUNK_CYCLES), runs);
+  int64_t most = min_i64(kernel_loops_chunk_limit(kernel, target), runs);
   set_pieces(strategy, split.piece_count, most, LOOP_CHUNKS_PER_WORKER);
   if (strategy->piece_count > 1) strategy->split = split;
 }
@@ -170,7 +170,7 @@ static void choose_tiles(const Kernel *kernel, const VecTarget *target, Contract
     scratch = max_i64(scratch, parts[p].scratch_bytes);
     indices = max_i64(indices, kernel->parts[p].index_count * INDEX_BYTES);
   }
-  int64_t most = min_i64(kernel_chunk_limit(kernel, target, KERNEL_BLOCKS_CHUNK_CYCLES), tiles);
+  int64_t most = min_i64(kernel_blocks_chunk_limit(kernel, target), tiles);
   set_pieces(strategy, tiles, most, TILE_CHUNKS_PER_WORKER);
   strategy->index_bytes = align_up(indices, KERNEL_SCRATCH_ALIGNMENT);
   strategy->scratch_bytes = strategy->row_bytes + strategy->index_bytes + scratch;
