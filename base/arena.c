@@ -87,6 +87,23 @@ void arena_destroy(Arena *arena) {
   free(arena);
 }
 
+/* |blocks| before those of |*list|. */
+static void blocks_prepend(ArenaBlock *blocks, ArenaBlock **list) {
+  if (blocks == NULL) return;
+  ArenaBlock *last = blocks;
+  while (last->previous != NULL) last = last->previous;
+  last->previous = *list;
+  *list = blocks;
+}
+
+void arena_take(Arena *arena, Arena *taken) {
+  blocks_prepend(taken->current, &arena->oversized);
+  blocks_prepend(taken->oversized, &arena->oversized);
+  arena->used += taken->used;
+  guarded_call_remove_arena(&taken->guarded);
+  free(taken);
+}
+
 void arena_reset(Arena *arena) {
   blocks_free(arena->oversized);
   arena->oversized = NULL;

@@ -19,6 +19,9 @@ typedef struct Arena Arena;
 Arena *arena_create(void);
 void arena_destroy(Arena *arena);
 
+/* What |taken| has lives as long as |arena| from here on, and |taken| is no more. */
+void arena_take(Arena *arena, Arena *taken);
+
 /* Frees everything allocated, keeps one block for reuse. */
 void arena_reset(Arena *arena);
 

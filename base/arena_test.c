@@ -182,6 +182,27 @@ static void array_copies_grow_apart(void **state) {
   assert_int_equal(second.data[8], 200);
 }
 
+/* Whoever ends the one ends what the other had: LeakSanitizer would tell, or the address sanitizer. */
+static void take_keeps_what_the_other_had(void **state) {
+  (void)state;
+  Arena *arena = arena_create(), *other = arena_create(), *empty = arena_create();
+  char *first = arena_copy_string(arena, "first", 5), *small = arena_copy_string(other, "small", 5);
+  char *large = arena_alloc(other, 1 << 20);
+  memset(large, 7, 1 << 20);
+  size_t used = arena_used(arena) + arena_used(other);
+  arena_take(arena, other);
+  arena_take(arena, empty);
+  assert_int_equal(arena_used(arena), used);
+  char *more = arena_copy_string(arena, "more", 4);
+  assert_string_equal(first, "first");
+  assert_string_equal(small, "small");
+  assert_string_equal(more, "more");
+  assert_int_equal(large[(1 << 20) - 1], 7);
+  arena_reset(arena);
+  assert_int_equal(arena_used(arena), 0);
+  arena_destroy(arena);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
   const struct CMUnitTest tests[] = {
@@ -192,6 +213,7 @@ int main(void) {
       TEST(alloc_huge_untouched_costs_no_memory),
       TEST(used_counts_requested_bytes_until_reset),
       TEST(reset_reuses_the_block),
+      TEST(take_keeps_what_the_other_had),
       TEST(destroy_null_is_nothing),
       TEST(copy_string_ends_with_zero),
       TEST(printf_long_text_is_whole),

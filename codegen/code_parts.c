@@ -1,10 +1,7 @@
 #include "codegen/code_parts.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-
 #include "base/checked_math.h"
-#include "base/guarded_call.h"
+#include "base/job_threads.h"
 #include "codegen/call/call.h"
 #include "codegen/descriptor.h"
 #include "codegen/emit/control_emitter.h"
@@ -185,10 +182,6 @@ typedef struct PartsRun {
   LlvmOptions target;
   CodePartList parts;
   PartResult *results; /* by part */
-  atomic_int next;     /* part that nobody has begun */
-  bool is_guarded;     /* the caller's call is */
-  atomic_flag has_failure;
-  CallFailure failure; /* of a helper's guarded call, the first one */
 } PartsRun;
 
 typedef struct PartEmitter {
@@ -355,51 +348,23 @@ static Status compile_part(const PartsRun *run, const CodePart *part, PartResult
 
 /* --- all of them --- */
 
-static void compile_parts(void *self) {
+static void compile_numbered(void *self, int64_t number) {
   PartsRun *run = self;
-  for (;;) {
-    int number = atomic_fetch_add(&run->next, 1);
-    if (number >= run->parts.count) return;
-    PartResult *result = &run->results[number];
-    result->status = compile_part(run, &run->parts.data[number], result);
-  }
-}
-
-static void *help(void *self) {
-  PartsRun *run = self;
-  CallFailure failure;
-  if (!run->is_guarded) {
-    compile_parts(run);
-  } else if (guarded_call(compile_parts, run, &failure) != CALL_RETURNED) {
-    atomic_store(&run->next, (int)run->parts.count); /* nobody begins another one */
-    if (!atomic_flag_test_and_set(&run->has_failure)) run->failure = failure;
-  }
-  return NULL;
-}
-
-/* Where the system gives no more threads, those that there are do the work. */
-static void run_threads(PartsRun *run, Arena *scratch) {
-  int64_t most = min_i64(run->options->threads, run->parts.count) - 1, count = 0;
-  pthread_t *threads = ARENA_NEW_ARRAY(scratch, pthread_t, max_i64(most, 0) + 1);
-  while (count < most && pthread_create(&threads[count], NULL, help, run) == 0) count++;
-  help(run);
-  for (int64_t i = 0; i < count; i++) pthread_join(threads[i], NULL);
-  if (run->failure.outcome != CALL_RETURNED) guarded_call_fail(&run->failure);
+  PartResult *result = &run->results[number];
+  result->status = compile_part(run, &run->parts.data[number], result);
 }
 
 Status code_parts_compile(Arena *arena, const CodePartsOptions *options, StringView *out_bytes) {
   Arena *scratch = arena_create();
   PartsRun run = {.options = options, .functions = functions_of(scratch, options)};
   run.parts = parts_of(scratch, options, &run.functions);
-  run.is_guarded = guarded_call_is_active();
   run.target = options->draft->target;
   LlvmTargetPool *own = run.target.pool == NULL ? llvm_target_pool_create() : NULL;
   if (own != NULL) run.target.pool = own;
-  atomic_flag_clear(&run.has_failure);
   int count = (int)run.parts.count;
   run.results = ARENA_NEW_ARRAY(scratch, PartResult, count);
   for (int i = 0; i < count; i++) run.results[i].arena = arena_create();
-  run_threads(&run, scratch);
+  job_threads_run(options->threads, count, compile_numbered, &run);
   StringView *objects = ARENA_NEW_ARRAY(scratch, StringView, count);
   Status status = STATUS_OK;
   for (int i = 0; i < count; i++) {

@@ -99,6 +99,7 @@ static CodeDraft new_draft(const Compilation *compilation, Arena *arena) {
                      .tiler = {.pipeline_depth = options->pipeline_depth,
                                .effort = options->effort,
                                .no_residency = options->has_no_residency,
+                               .threads = (int32_t)options->threads,
                                .scheme = options->scheme},
                      .is_strict = options->is_strict_oncore,
                      .has_scratch_limit = options->has_scratch_limit,

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/checked_math.h"
+#include "base/job_threads.h"
 #include "codegen/oncore/emit/oncore_map.h"
 #include "codegen/oncore/plan/plan_printer.h"
 #include "codegen/oncore/tiling/tiler.h"
@@ -10,6 +11,16 @@
 #include "hlo/analysis/execution_counts.h"
 
 typedef ARRAY(StringView) NameArray;
+
+/* The plan of a Kernel, which is made apart from others. */
+typedef struct PlanJob {
+  const Kernel *kernel;
+  StringView name;
+  Arena *arena; /* of what is made */
+  DiagSink diag;
+  Status status;
+  ModulePlan made;
+} PlanJob;
 
 typedef struct PlanMaker {
   Arena *arena;
@@ -19,7 +30,8 @@ typedef struct PlanMaker {
   PlansDetail detail;
   const double *times; /* by computation: hlo_execution_counts */
   ARRAY(ModulePlan) plans;
-  ARRAY(NameArray) uses; /* by plan */
+  ARRAY(PlanJob) jobs; /* by plan, like the next */
+  ARRAY(NameArray) uses;
   ARRAY(PlanUse) sequence;
   ARRAY(int32_t) plan_of_identity; /* by identity of the Kernel, -1: none yet */
 } PlanMaker;
@@ -31,13 +43,14 @@ static int64_t peak_of(const Plan *plan) {
 }
 
 /* xlac's own plan under the scheme that is asked for. */
-static Status apply_scheme(const PlanMaker *maker, const Kernel *kernel, ModulePlan *made, DiagSink *diag) {
+static Status apply_scheme(const PlanMaker *maker, Arena *arena, const Kernel *kernel, ModulePlan *made,
+                           DiagSink *diag) {
   PlanScheme scheme = (PlanScheme)maker->options->scheme;
   bool is_own = made->plan->estimate > 0;
   if (scheme == SCHEME_NONE || !is_own) return STATUS_OK;
   if (maker->detail >= PLANS_COMPARED)
     RETURN_IF_ERROR(plan_schemes_compare(made->plan, maker->machine, diag, &made->schemes));
-  RETURN_IF_ERROR(plan_scheme_apply(maker->arena, made->plan, maker->machine, scheme, diag, &made->plan));
+  RETURN_IF_ERROR(plan_scheme_apply(arena, made->plan, maker->machine, scheme, diag, &made->plan));
   int64_t peak = peak_of(made->plan), size = made->plan->buffer_bytes;
   if (peak <= size) return STATUS_OK;
   return diag_error(diag, STATUS_EXHAUSTED, kernel->source->loc, "oncore-scheme",
@@ -45,14 +58,14 @@ static Status apply_scheme(const PlanMaker *maker, const Kernel *kernel, ModuleP
                     SV_ARG(made->plan->name), peak, size);
 }
 
-/* The plan of |kernel| and what is asked of it besides. */
-static Status find_plan_of(PlanMaker *maker, TilingMemo *memo, const Kernel *kernel, StringView name, DiagSink *diag,
-                           ModulePlan *out_made) {
-  RETURN_IF_ERROR(plan_for_kernel(maker->arena, memo, kernel, name, maker->machine, maker->options, maker->written,
-                                  diag, &out_made->plan));
-  RETURN_IF_ERROR(apply_scheme(maker, kernel, out_made, diag));
+/* The plan of |kernel| and what is asked of it besides; in |arena|. */
+static Status find_plan_of(const PlanMaker *maker, Arena *arena, TilingMemo *memo, const Kernel *kernel,
+                           StringView name, DiagSink *diag, ModulePlan *out_made) {
+  RETURN_IF_ERROR(plan_for_kernel(arena, memo, kernel, name, maker->machine, maker->options, maker->written, diag,
+                                  &out_made->plan));
+  RETURN_IF_ERROR(apply_scheme(maker, arena, kernel, out_made, diag));
   if (maker->detail >= PLANS_PROVED) {
-    RETURN_IF_ERROR(plan_check(maker->arena, out_made->plan, maker->machine, diag, &out_made->verdict));
+    RETURN_IF_ERROR(plan_check(arena, out_made->plan, maker->machine, diag, &out_made->verdict));
     RETURN_IF_ERROR(plan_verdict_report(out_made->plan, &out_made->verdict, diag));
   }
   if (maker->detail >= PLANS_COMPARED)
@@ -60,42 +73,78 @@ static Status find_plan_of(PlanMaker *maker, TilingMemo *memo, const Kernel *ker
   return STATUS_OK;
 }
 
-static Status make_plan(PlanMaker *maker, const Kernel *kernel, StringView name, DiagSink *diag) {
-  ModulePlan made = {0};
+static Status make_plan(const PlanMaker *maker, const PlanJob *job, Arena *arena, DiagSink *diag,
+                        ModulePlan *out_made) {
   bool is_compared = maker->detail >= PLANS_COMPARED;
   TilingMemo *memo =
-      tiling_memo_create(kernel, maker->machine,
+      tiling_memo_create(job->kernel, maker->machine,
                          is_compared ? plan_alternatives_bytes(maker->machine) : machine_buffer_usable(maker->machine));
-  Status status = find_plan_of(maker, memo, kernel, name, diag, &made);
+  *out_made = (ModulePlan){0};
+  Status status = find_plan_of(maker, arena, memo, job->kernel, job->name, diag, out_made);
   tiling_memo_destroy(memo);
-  RETURN_IF_ERROR(status);
-  array_push(&maker->plans, maker->arena, made);
-  array_push(&maker->uses, maker->arena, (NameArray){0});
-  return STATUS_OK;
+  return status;
 }
 
-static Status add_kernel(PlanMaker *maker, const KernelUses *row, int32_t place, DiagSink *diag) {
+static void do_job(void *self, int64_t number) {
+  const PlanMaker *maker = self;
+  PlanJob *job = &maker->jobs.data[number];
+  job->status = make_plan(maker, job, job->arena, &job->diag, &job->made);
+}
+
+/* Takes what |job| made.  One that has anything to say is done again, to say it where it is heard. */
+static Status take_job(const PlanMaker *maker, PlanJob *job, DiagSink *diag) {
+  if (job->status == STATUS_OK && job->diag.first == NULL) {
+    arena_take(maker->arena, job->arena);
+    return STATUS_OK;
+  }
+  arena_destroy(job->arena);
+  return make_plan(maker, job, maker->arena, diag, &job->made);
+}
+
+/* By several threads, since each takes as long as LLVM takes for its code. */
+static Status make_plans(PlanMaker *maker, DiagSink *diag) {
+  int64_t count = maker->jobs.count;
+  for (int64_t i = 0; i < count; i++) {
+    PlanJob *job = &maker->jobs.data[i];
+    job->arena = arena_create();
+    diag_sink_init(&job->diag, job->arena);
+  }
+  job_threads_run(maker->options->threads, count, do_job, maker);
+  Status status = STATUS_OK;
+  for (int64_t i = 0; i < count; i++) {
+    PlanJob *job = &maker->jobs.data[i];
+    if (status == STATUS_OK)
+      status = take_job(maker, job, diag);
+    else
+      arena_destroy(job->arena);
+    job->made.runs = maker->plans.data[i].runs;
+    maker->plans.data[i] = job->made;
+  }
+  return status;
+}
+
+static void add_kernel(PlanMaker *maker, const KernelUses *row, int32_t place) {
   const KernelUse *use = &row->uses[place];
   StringView name = kernel_use_name(maker->arena, row, place);
   double times = maker->times[row->instruction->parent->id];
   while (maker->plan_of_identity.count <= use->identity) array_push(&maker->plan_of_identity, maker->arena, -1);
   int32_t *number = &maker->plan_of_identity.data[use->identity];
   if (*number < 0) {
-    RETURN_IF_ERROR(make_plan(maker, use->kernel, name, diag));
-    *number = (int32_t)maker->plans.count - 1;
+    *number = (int32_t)maker->plans.count;
+    array_push(&maker->plans, maker->arena, (ModulePlan){0});
+    array_push(&maker->jobs, maker->arena, ((PlanJob){.kernel = use->kernel, .name = name}));
+    array_push(&maker->uses, maker->arena, (NameArray){0});
   }
   array_push(&maker->uses.data[*number], maker->arena, name);
   array_push(&maker->sequence, maker->arena, ((PlanUse){*number, name, times, row->instruction, use->kernel}));
   maker->plans.data[*number].runs += times;
-  return STATUS_OK;
 }
 
-static Status add_kernels(PlanMaker *maker, const KernelTable *kernels, DiagSink *diag) {
+static void add_kernels(PlanMaker *maker, const KernelTable *kernels) {
   for (int64_t r = 0; r < kernels->rows.count; r++) {
     const KernelUses *row = &kernels->rows.data[r];
-    for (int32_t i = 0; i < row->count; i++) RETURN_IF_ERROR(add_kernel(maker, row, i, diag));
+    for (int32_t i = 0; i < row->count; i++) add_kernel(maker, row, i);
   }
-  return STATUS_OK;
 }
 
 /* Cycles in all runs. */
@@ -124,7 +173,8 @@ Status module_plans_make(Arena *arena, const HloModule *module, const KernelTabl
                          PlansDetail detail, DiagSink *diag, ModulePlans *out_plans) {
   PlanMaker maker = {.arena = arena, .machine = machine, .options = options, .written = written, .detail = detail};
   maker.times = hlo_execution_counts(arena, module, 1);
-  RETURN_IF_ERROR(add_kernels(&maker, kernels, diag));
+  add_kernels(&maker, kernels);
+  RETURN_IF_ERROR(make_plans(&maker, diag));
   for (int64_t i = 0; i < maker.plans.count; i++) {
     maker.plans.data[i].use_count = maker.uses.data[i].count;
     maker.plans.data[i].uses = maker.uses.data[i].data;

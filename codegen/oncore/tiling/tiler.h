@@ -9,6 +9,7 @@ typedef struct TilerOptions {
   int32_t pipeline_depth; /* slots of rings; 0: as many as are fastest */
   int32_t effort;         /* 1 to 9: how many plans are priced; 0: 5 */
   bool no_residency;      /* nothing stays in the Buffer from Kernel to Kernel (codegen/oncore/run) */
+  int32_t threads;        /* plans of several Kernels are made by so many, the same ones for any number; 0: one */
   int32_t scheme;         /* how Tensors get room, a PlanScheme that is applied to finished plans (plan_schemes.h) */
 } TilerOptions;
 
