@@ -231,21 +231,35 @@ static KeptCost trial_cost(const KeepTrial *trial) {
   return module_plans_kept_cost(&trial->before, &trial->plans);
 }
 
-/* With some Kernels of |best| cut into strips, where that moves fewer bytes in no more cycles; else |best|. */
-static Status try_strips(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
-                         KeptPlans *cache, DiagSink *diag, KeepTrial *best) {
-  KeepTrial cut = {.policy = best->policy};
-  cut.kernels = module_plans_cut(draft->arena, module, assignment, best->kernels, &draft->tiler, best->policy,
-                                 &best->before, &best->plans, &cut.before);
+/* Cuts of sums move so many times the bytes of those without at most: they make more Kernels. */
+static const double SUMS_BYTES = 0.99;
+
+/* With some Kernels of |whole| cut into strips, where that moves fewer bytes than |best| in not many more cycles than
+ * |whole|; else |best|. */
+static Status try_cuts(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
+                       KeptPlans *cache, DiagSink *diag, bool cuts_sums, KeepTrial *whole, KeepTrial *best) {
+  KeepTrial cut = {.policy = whole->policy};
+  cut.kernels = module_plans_cut(draft->arena, module, assignment, whole->kernels, &draft->tiler, whole->policy,
+                                 cuts_sums, &whole->before, &whole->plans, &cut.before);
   if (cut.kernels == NULL) return STATUS_OK;
   cut.plans = cut.before;
   RETURN_IF_ERROR(
       try_residents(draft, module, assignment, cut.kernels, cut.policy, cache, &cut.plans, diag, &cut.bytes));
-  best->before.plans = cut.before.plans; /* these know the prices that those do */
-  KeptCost whole = trial_cost(best), cost = trial_cost(&cut);
-  bool is_better = cost.bytes < whole.bytes && cost.cycles <= whole.cycles && cut.plans.has_residents;
-  if (is_better && cut.bytes <= most) *best = cut;
+  whole->before.plans = cut.before.plans; /* these know the prices that those do */
+  if (best->kernels == whole->kernels) best->before.plans = cut.before.plans;
+  KeptCost before = trial_cost(whole), known = trial_cost(best), cost = trial_cost(&cut);
+  double limit = before.cycles + (MOST_CYCLES - 1) * before.estimate;
+  bool is_better = cost.bytes < (cuts_sums ? SUMS_BYTES : 1) * known.bytes && cost.cycles <= limit;
+  if (is_better && cut.plans.has_residents && cut.bytes <= most) *best = cut;
   return STATUS_OK;
+}
+
+/* |best| with some Kernels cut into strips where that pays, those that fold as well where that pays more. */
+static Status try_strips(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
+                         KeptPlans *cache, DiagSink *diag, KeepTrial *best) {
+  KeepTrial whole = *best;
+  RETURN_IF_ERROR(try_cuts(draft, module, assignment, most, cache, diag, false, &whole, best));
+  return try_cuts(draft, module, assignment, most, cache, diag, true, &whole, best);
 }
 
 /* Scratch by identity where strips have joined the first |before| identities: strips need none, since they work in the

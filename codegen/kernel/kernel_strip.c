@@ -1,29 +1,27 @@
-#include "codegen/kernel/kernel_strip.h"
-
 #include "codegen/kernel/kernel_internal.h"
 
 /* --- whether it can be cut --- */
 
-/* Elements of |buffer| that are one point's, if |address| says so; 0: it does not.  A predicate that is the same for
- * all points leaves the first and the last one within the array, so that what it guards is within each one's piece. */
-static int64_t piece_at(const Kernel *kernel, int32_t buffer, IndexExpr address, int32_t predicate) {
-  int64_t lower, upper, piece = index_dim_coefficient(&kernel->space, address, 0);
-  int64_t whole = kernel->buffers[buffer].element_count;
-  if (piece <= 0 || piece != whole / kernel->dims[0].extent || whole % kernel->dims[0].extent != 0) return 0;
-  if (index_depends_nonlinearly(&kernel->space, address, 0) ||
+/* A predicate that is the same for all indices leaves the first and the last one within the array, so that what it
+ * guards is within each one's piece. */
+int64_t kernel_piece_at(const Kernel *kernel, int32_t dim, int32_t buffer, IndexExpr address, int32_t predicate) {
+  int64_t lower, upper, piece = index_dim_coefficient(&kernel->space, address, dim);
+  int64_t whole = kernel->buffers[buffer].element_count, extent = kernel->dims[dim].extent;
+  if (piece <= 0 || piece != whole / extent || whole % extent != 0) return 0;
+  if (index_depends_nonlinearly(&kernel->space, address, dim) ||
       index_has_atom(&kernel->space, address, INDEX_ATOM_VALUE))
     return 0;
-  if (predicate >= 0) return (kernel->values[predicate].dims & 1) == 0 ? piece : 0;
-  index_range(&kernel->space, index_without_dim(&kernel->space, address, 0), &lower, &upper);
+  if (predicate >= 0) return (kernel->values[predicate].dims >> dim & 1) == 0 ? piece : 0;
+  index_range(&kernel->space, index_without_dim(&kernel->space, address, dim), &lower, &upper);
   return lower >= 0 && upper < piece ? piece : 0;
 }
 
 static void add_access(const Kernel *kernel, int32_t buffer, IndexExpr address, int32_t predicate, int64_t *pieces) {
-  int64_t piece = piece_at(kernel, buffer, address, predicate);
+  int64_t piece = kernel_piece_at(kernel, 0, buffer, address, predicate);
   pieces[buffer] = pieces[buffer] < 0 || pieces[buffer] == piece ? piece : 0;
 }
 
-bool kernel_strip_pieces(const Kernel *kernel, int64_t *out_pieces) {
+static bool find_pieces(const Kernel *kernel, int64_t *out_pieces) {
   if (kernel->part_count > 0 || kernel->dim_count == 0 || kernel_sorting_stage(kernel) >= 0) return false;
   if (kernel->dims[0].stage != KERNEL_OUTER || !kernel_dim_is_parallel(&kernel->dims[0])) return false;
   for (int b = 0; b < kernel->buffer_count; b++) out_pieces[b] = -1;
@@ -44,6 +42,15 @@ bool kernel_strip_pieces(const Kernel *kernel, int64_t *out_pieces) {
     if (role == KERNEL_RESULT && out_pieces[b] == 0) return false;
   }
   return true;
+}
+
+KernelCutWay kernel_strip_way(KernelStrip strip) {
+  return strip.goes_on || strip.leaves_open ? KERNEL_CUT_SUMS : KERNEL_CUT_POINTS;
+}
+
+int32_t kernel_strip_dim(const Kernel *kernel, KernelCutWay way, int64_t *out_pieces) {
+  if (way == KERNEL_CUT_SUMS) return kernel_sums_dim(kernel, out_pieces);
+  return find_pieces(kernel, out_pieces) ? 0 : -1;
 }
 
 /* --- a strip --- */
@@ -88,10 +95,12 @@ static const KernelValue *strip_values(const StripMaker *maker) {
   return values;
 }
 
-const Kernel *kernel_strip_make(Arena *arena, const Kernel *kernel, KernelStrip strip) {
+static const Kernel *points_strip(Arena *arena, const Kernel *kernel, KernelStrip strip, const int64_t **out_offsets) {
   Kernel *made = ARENA_NEW(arena, Kernel);
   int64_t *pieces = ARENA_NEW_ARRAY(arena, int64_t, kernel->buffer_count);
-  if (!kernel_strip_pieces(kernel, pieces)) XLAC_BUG("a Kernel that cannot be cut");
+  int64_t *offsets = ARENA_NEW_ARRAY(arena, int64_t, kernel->buffer_count);
+  if (!find_pieces(kernel, pieces)) XLAC_BUG("a Kernel that cannot be cut");
+  for (int b = 0; b < kernel->buffer_count; b++) offsets[b] = pieces[b] * strip.first;
   *made = *kernel;
   made->arena = arena;
   index_space_init(&made->space, arena);
@@ -111,7 +120,13 @@ const Kernel *kernel_strip_make(Arena *arena, const Kernel *kernel, KernelStrip 
   made->buffers = buffers;
   made->stages = strip_stages(&maker);
   made->values = strip_values(&maker);
+  if (out_offsets != NULL) *out_offsets = offsets;
   return made;
+}
+
+const Kernel *kernel_strip_make(Arena *arena, const Kernel *kernel, KernelStrip strip, const int64_t **out_offsets) {
+  bool is_sum = kernel_strip_way(strip) == KERNEL_CUT_SUMS;
+  return (is_sum ? kernel_sums_strip : points_strip)(arena, kernel, strip, out_offsets);
 }
 
 /* --- a table with strips --- */
@@ -133,13 +148,9 @@ static int32_t identity_of(Cutter *cutter, const Kernel *strip) {
 }
 
 static void add_strips(Cutter *cutter, const KernelCut *cut, int32_t place, KernelUse *uses) {
-  const Kernel *kernel = cut->use->kernel;
-  int64_t *pieces = ARENA_NEW_ARRAY(cutter->arena, int64_t, kernel->buffer_count);
-  kernel_strip_pieces(kernel, pieces);
   for (int32_t i = 0; i < cut->count; i++) {
-    int64_t *offsets = ARENA_NEW_ARRAY(cutter->arena, int64_t, kernel->buffer_count);
-    for (int b = 0; b < kernel->buffer_count; b++) offsets[b] = pieces[b] * cut->strips[i].first;
-    const Kernel *strip = kernel_strip_make(cutter->arena, kernel, cut->strips[i]);
+    const int64_t *offsets;
+    const Kernel *strip = kernel_strip_make(cutter->arena, cut->use->kernel, cut->strips[i], &offsets);
     uses[i] = (KernelUse){.kernel = strip, .identity = identity_of(cutter, strip), .offsets = offsets};
     uses[i].strip = cut->strips[i];
     uses[i].cut = place;

@@ -1,9 +1,15 @@
-/* Strips of a Kernel: the points of a range of its outermost dimension, as a Kernel of their own.  Run one after the
- * other, in any order, strips that make up all of it do what it does, to the bit: each point is computed as before. */
+/* Strips of a Kernel: the points of a range of one dimension, as a Kernel of their own.
+ *
+ * Cut along its outermost dimension (POINTS), strips run in any order and do what the Kernel does, to the bit: each
+ * point is computed as before.  Cut along a dimension over which it folds (SUMS), they run one after the other and each
+ * goes on from the sums that the one before it has left where the results will be; the last one makes these of them.
+ * Folds are reassociable, so that ranges may follow one another in any order. */
 #ifndef XLAC_CODEGEN_KERNEL_KERNEL_STRIP_H
 #define XLAC_CODEGEN_KERNEL_KERNEL_STRIP_H
 
 #include "codegen/kernel/kernel_table.h"
+
+typedef enum KernelCutWay { KERNEL_CUT_POINTS, KERNEL_CUT_SUMS } KernelCutWay;
 
 /* One use of a table and what takes its place, in the order in which it runs. */
 typedef struct KernelCut {
@@ -12,13 +18,19 @@ typedef struct KernelCut {
   const KernelStrip *strips;
 } KernelCut;
 
-/* Whether |kernel| can be cut along its outermost dimension, which then is parallel, and of whose results each point
- * makes a piece.  |out_pieces|, by buffer: so many elements side by side are one point's alone, so that a strip has a
- * part of the array to itself; 0: strips have all of it. */
-bool kernel_strip_pieces(const Kernel *kernel, int64_t *out_pieces);
+/* That of |strip|, which is not all of a Kernel. */
+KernelCutWay kernel_strip_way(KernelStrip strip);
 
-/* The points of |strip| of |kernel|, which can be cut, in |arena|: arrays of which it has a part begin with that. */
-const Kernel *kernel_strip_make(Arena *arena, const Kernel *kernel, KernelStrip strip);
+/* The dimension along which |kernel| is cut by |way|, -1: it cannot be.  POINTS: the outermost, parallel, and each
+ * point makes a piece of the results.  SUMS: one over which all folds go on to the last, with a result of the type of
+ * each of them to leave it in.  |out_pieces|, by buffer: so many elements side by side are one index's alone, so that a
+ * strip has a part of the array to itself; 0: strips have all of it. */
+int32_t kernel_strip_dim(const Kernel *kernel, KernelCutWay way, int64_t *out_pieces);
+
+/* Strip |strip| of |kernel|, which can be cut so, in |arena|: arrays of which it has a part begin with that.  It has
+ * those buffers that it needs, in the Kernel's order, and then the sums that it goes on from, which are bound as the
+ * results are in which they are left.  |out_offsets|, by buffer of its: where in the array it begins; may be NULL. */
+const Kernel *kernel_strip_make(Arena *arena, const Kernel *kernel, KernelStrip strip, const int64_t **out_offsets);
 
 /* That of |use|; NULL: it is not cut. */
 const KernelCut *kernel_cut_of(const KernelCut *cuts, int64_t count, const KernelUse *use);

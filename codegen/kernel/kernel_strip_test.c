@@ -51,15 +51,15 @@ static void strips_have_parts_of_rows(void **state) {
   Arena *arena = arena_create();
   const Kernel *kernel = sums(arena, 8, 5, false);
   int64_t pieces[3];
-  assert_true(kernel_strip_pieces(kernel, pieces));
+  assert_int_equal(kernel_strip_dim(kernel, KERNEL_CUT_POINTS, pieces), 0);
   assert_int_equal(pieces[0], 5);
   assert_int_equal(pieces[1], 0);
   assert_int_equal(pieces[2], 5);
-  const Kernel *first = kernel_strip_make(arena, kernel, (KernelStrip){0, 3});
+  const Kernel *first = kernel_strip_make(arena, kernel, (KernelStrip){.first = 0, .extent = 3}, NULL);
   assert_int_equal(first->buffers[0].element_count, 15);
   assert_int_equal(first->buffers[1].element_count, 5);
   StringView text = kernel_text(arena, first);
-  const Kernel *last = kernel_strip_make(arena, kernel, (KernelStrip){5, 3});
+  const Kernel *last = kernel_strip_make(arena, kernel, (KernelStrip){.first = 5, .extent = 3}, NULL);
   check_text(arena, last, arena_printf(arena, "%.*s", SV_ARG(text)));
   check_text(arena, last, arena_printf(arena, "%.*s", SV_ARG(kernel_text(arena, sums(arena, 3, 5, false)))));
   arena_destroy(arena);
@@ -71,15 +71,111 @@ static void strips_read_across(void **state) {
   Arena *arena = arena_create();
   const Kernel *kernel = sums(arena, 8, 5, true);
   int64_t pieces[3], lower, upper;
-  assert_true(kernel_strip_pieces(kernel, pieces));
+  assert_int_equal(kernel_strip_dim(kernel, KERNEL_CUT_POINTS, pieces), 0);
   assert_int_equal(pieces[0], 0);
   assert_int_equal(pieces[2], 5);
-  const Kernel *strip = kernel_strip_make(arena, kernel, (KernelStrip){5, 3});
+  const Kernel *strip = kernel_strip_make(arena, kernel, (KernelStrip){.first = 5, .extent = 3}, NULL);
   assert_int_equal(strip->buffers[0].element_count, 40);
   assert_int_equal(strip->buffers[2].element_count, 15);
   index_range(&strip->space, strip->values[0].address, &lower, &upper);
   assert_int_equal(lower, 5);      /* column 0, row 5 */
   assert_int_equal(upper, 32 + 7); /* column 4, row 7 */
+  arena_destroy(arena);
+}
+
+/* Numbers x + 1, and of each column what their sum times a scale is. */
+static const Kernel *column_sums(Arena *arena, int64_t rows, int64_t columns) {
+  KernelDraft draft;
+  DiagSink diag;
+  const Kernel *kernel;
+  kernel_draft_init(&draft, arena, &source);
+  diag_sink_init(&diag, arena);
+  int32_t x = kernel_draft_add_buffer(&draft, (KernelBuffer){KERNEL_OPERAND, TYPE_F32, rows * columns, 0, 0});
+  int32_t scale = kernel_draft_add_buffer(&draft, (KernelBuffer){KERNEL_OPERAND, TYPE_F32, columns, 1, 0});
+  int32_t numbers = kernel_draft_add_buffer(&draft, (KernelBuffer){KERNEL_RESULT, TYPE_F32, rows * columns, -1, 1});
+  int32_t result = kernel_draft_add_buffer(&draft, (KernelBuffer){KERNEL_RESULT, TYPE_F32, columns, -1, 2});
+  int32_t stage = kernel_draft_add_stage(&draft), last = kernel_draft_add_stage(&draft);
+  int32_t fold = kernel_draft_add_fold(&draft, (KernelFold){.type = TYPE_F32, .stage = 0, .reassociable = true});
+  IndexExpr column = kernel_draft_add_dim(&draft, columns, KERNEL_PARALLEL, KERNEL_OUTER);
+  IndexExpr row = kernel_draft_add_dim(&draft, rows, KERNEL_REDUCTION, stage);
+  IndexExpr place = index_add(&draft.space, index_scale(&draft.space, row, columns), column);
+  KernelValue load = kernel_value_blank(KERNEL_LOAD, TYPE_F32), both = kernel_value_blank(KERNEL_APPLY, TYPE_F32);
+  KernelValue constant = kernel_value_blank(KERNEL_CONSTANT, TYPE_F32);
+  KernelValue sum = kernel_value_blank(KERNEL_ACCUMULATOR, TYPE_F32);
+  both.operand_count = 2;
+  both.opcode = HLO_ADD;
+  load.buffer = x;
+  load.address = place;
+  sum.fold = fold;
+  constant.bits[0] = 0x80000000; /* -0 */
+  draft.folds.data[fold].seed = kernel_draft_add_value(&draft, constant);
+  constant.bits[0] = 0x3f800000; /* 1 */
+  both.operands[0] = kernel_draft_add_value(&draft, load);
+  both.operands[1] = kernel_draft_add_value(&draft, constant);
+  int32_t number = kernel_draft_add_value(&draft, both);
+  both.operands[0] = kernel_draft_add_value(&draft, sum);
+  both.operands[1] = number;
+  draft.folds.data[fold].next = kernel_draft_add_value(&draft, both);
+  kernel_draft_add_store(&draft, stage, (KernelStore){numbers, place, number, -1});
+  sum.params[0] = 1;
+  load.buffer = scale;
+  load.address = column;
+  both.opcode = HLO_MULTIPLY;
+  both.operands[0] = kernel_draft_add_value(&draft, sum);
+  both.operands[1] = kernel_draft_add_value(&draft, load);
+  int32_t scaled = kernel_draft_add_value(&draft, both);
+  kernel_draft_add_store(&draft, last, (KernelStore){result, column, scaled, -1});
+  assert_int_equal(kernel_draft_finish(&draft, &diag, &kernel), STATUS_OK);
+  return kernel;
+}
+
+static void sums_go_on(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  const Kernel *kernel = column_sums(arena, 8, 5);
+  const int64_t *offsets;
+  int64_t pieces[4];
+  assert_int_equal(kernel_strip_dim(kernel, KERNEL_CUT_SUMS, pieces), 1);
+  assert_true(pieces[0] == 5 && pieces[1] == 0 && pieces[2] == 5 && pieces[3] == 0);
+  KernelStrip strip = {.first = 6, .extent = 2, .leaves_open = true};
+  check_text(arena, kernel_strip_make(arena, kernel, strip, &offsets),
+             "kernel b0 f32[10] operand, b1 f32[10] result, b2 f32[5] result\n"
+             "outer d0 5 parallel:\n"
+             "  v0 = f32 constant -0.0 (0x80000000)\n"
+             "  v2 = f32 constant 1 (0x3f800000)\n"
+             "stage 0 d1 2 reduction:\n"
+             "  v1 = f32 load b0[d0 + 5*d1]\n"
+             "  v3 = f32 add v1 v2\n"
+             "  v4 = f32 accumulator a0\n"
+             "  v5 = f32 add v4 v3\n"
+             "  fold a0 f32 from v0 by v5 reassociable\n"
+             "  store b1[d0 + 5*d1] = v3\n"
+             "stage 1:\n"
+             "  v6 = f32 accumulator a0 final\n"
+             "  store b2[d0] = v6\n");
+  assert_true(offsets[0] == 30 && offsets[1] == 30 && offsets[2] == 0);
+  strip = (KernelStrip){.first = 0, .extent = 6, .goes_on = true};
+  const Kernel *last = kernel_strip_make(arena, kernel, strip, &offsets);
+  check_text(arena, last,
+             "kernel b0 f32[30] operand, b1 f32[5] operand, b2 f32[30] result, b3 f32[5] result, b4 f32[5] operand\n"
+             "outer d0 5 parallel:\n"
+             "  v0 = f32 constant -0.0 (0x80000000)\n"
+             "  v2 = f32 constant 1 (0x3f800000)\n"
+             "  v7 = f32 load b4[d0]\n"
+             "  v9 = f32 load b1[d0]\n"
+             "stage 0 d1 6 reduction:\n"
+             "  v1 = f32 load b0[d0 + 5*d1]\n"
+             "  v3 = f32 add v1 v2\n"
+             "  v4 = f32 accumulator a0\n"
+             "  v5 = f32 add v4 v3\n"
+             "  fold a0 f32 from v0 by v5 reassociable\n"
+             "  store b2[d0 + 5*d1] = v3\n"
+             "stage 1:\n"
+             "  v6 = f32 accumulator a0 final\n"
+             "  v8 = f32 add v7 v6\n"
+             "  v10 = f32 multiply v8 v9\n"
+             "  store b3[d0] = v10\n");
+  assert_true(last->buffers[4].operand == -1 && last->buffers[4].node == 2);
   arena_destroy(arena);
 }
 
@@ -89,8 +185,19 @@ static void names_of_strips_are_read(void **state) {
   assert_true(kernel_strip_read(SV("[12+30]"), &strip));
   assert_int_equal(strip.first, 12);
   assert_int_equal(strip.extent, 30);
+  assert_int_equal(kernel_strip_way(strip), KERNEL_CUT_POINTS);
+  assert_true(kernel_strip_read(SV("[8+8+]"), &strip));
+  assert_true(strip.first == 8 && strip.extent == 8 && !strip.goes_on && strip.leaves_open);
+  assert_true(kernel_strip_read(SV("[+4+4+]"), &strip));
+  assert_true(strip.first == 4 && strip.extent == 4 && strip.goes_on && strip.leaves_open);
+  assert_true(kernel_strip_read(SV("[+0+4]"), &strip));
+  assert_true(strip.first == 0 && strip.extent == 4 && strip.goes_on && !strip.leaves_open);
+  assert_int_equal(kernel_strip_way(strip), KERNEL_CUT_SUMS);
+  assert_false(kernel_strip_read(SV("[+]"), &strip));
+  assert_false(kernel_strip_read(SV("[++]"), &strip));
   assert_false(kernel_strip_read(SV("[12]"), &strip));
   assert_false(kernel_strip_read(SV("[+3]"), &strip));
+  assert_false(kernel_strip_read(SV("[3+]"), &strip));
   assert_false(kernel_strip_read(SV("[1+-3]"), &strip));
   assert_false(kernel_strip_read(SV("12+30"), &strip));
 }
@@ -99,6 +206,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(strips_have_parts_of_rows),
       cmocka_unit_test(strips_read_across),
+      cmocka_unit_test(sums_go_on),
       cmocka_unit_test(names_of_strips_are_read),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,12 +59,17 @@ StringView kernel_use_name(Arena *arena, const KernelUses *row, int32_t place) {
   StringView name = row->instruction->name;
   if (number > 0) name = sv_printf(arena, "%.*s.%d", SV_ARG(name), number);
   if (!is_strip) return name;
-  return sv_printf(arena, "%.*s[%" PRId64 "+%" PRId64 "]", SV_ARG(name), use->strip.first, use->strip.extent);
+  const KernelStrip *strip = &use->strip;
+  return sv_printf(arena, "%.*s[%s%" PRId64 "+%" PRId64 "%s]", SV_ARG(name), strip->goes_on ? "+" : "", strip->first,
+                   strip->extent, strip->leaves_open ? "+" : "");
 }
 
 bool kernel_strip_read(StringView text, KernelStrip *out_strip) {
   if (text.size < 2 || text.data[0] != '[' || text.data[text.size - 1] != ']') return false;
   StringView inside = {text.data + 1, text.size - 2};
+  *out_strip = (KernelStrip){.goes_on = sv_starts_with(inside, SV("+")), .leaves_open = sv_ends_with(inside, SV("+"))};
+  if (out_strip->goes_on) inside = (StringView){inside.data + 1, inside.size - 1};
+  if (out_strip->leaves_open && inside.size > 0) inside.size--;
   size_t plus = 0;
   while (plus < inside.size && inside.data[plus] != '+') plus++;
   if (plus == inside.size) return false;

@@ -6,9 +6,11 @@
 #include "base/hash_map.h"
 #include "codegen/kernel/kernel.h"
 
-/* A range of points of a Kernel's outermost dimension (kernel_strip.h). */
+/* A range of points of one of a Kernel's dimensions (kernel_strip.h). */
 typedef struct KernelStrip {
   int64_t first, extent; /* extent 0: all of them */
+  bool goes_on;          /* a part of sums: it goes on from what the strip before it has left in the results, … */
+  bool leaves_open;      /* … and leaves sums there for the next one to go on from */
 } KernelStrip;
 
 typedef struct KernelUse {
@@ -48,9 +50,9 @@ void kernel_table_change(KernelTable *table, KernelUse (*change)(void *self, Ker
 const KernelUses *kernel_table_find(const KernelTable *table, const HloInstruction *instruction);
 
 /* What a Kernel of |row| is called in reports and plans: the instruction's name, with .1, .2 … from the second on; a
- * strip the same with [FIRST+EXTENT]. */
+ * strip the same with [FIRST+EXTENT], and with + where sums go on: [8+8+], [+4+4+], [+0+4]. */
 StringView kernel_use_name(Arena *arena, const KernelUses *row, int32_t place);
-/* Whether |text| is [FIRST+EXTENT], what a strip's name has after its Kernel's. */
+/* Whether |text| is that, what a strip's name has after its Kernel's. */
 bool kernel_strip_read(StringView text, KernelStrip *out_strip);
 
 #endif

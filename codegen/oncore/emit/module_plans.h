@@ -100,12 +100,13 @@ KeptPlans *kept_plans_create(Arena *arena);
 MUST_USE Status module_plans_keep(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
                                   const KernelTable *kernels, const TilerOptions *options, ResidencyPolicy policy,
                                   KeptPlans *cache, DiagSink *diag, ModulePlans *plans);
-/* |kernels| with some that are cut into strips (run_strips.h), in |arena|, so that parts of arrays may stay that
- * |best|, what module_plans_keep by |policy| has made of |before|, moves; NULL: none are.  |out_plans|: |before| with
- * plans of strips, for module_plans_keep with the same |cache|. */
+/* |kernels| with some that are cut into strips (run_strips.h, which also says what |cuts_sums| does), in |arena|, so
+ * that parts of arrays may stay that |best|, what module_plans_keep by |policy| has made of |before|, moves; NULL: none
+ * are.  |out_plans|: |before| with plans of strips, for module_plans_keep with the same |cache|. */
 KernelTable *module_plans_cut(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
                               const KernelTable *kernels, const TilerOptions *options, ResidencyPolicy policy,
-                              const ModulePlans *before, const ModulePlans *best, ModulePlans *out_plans);
+                              bool cuts_sums, const ModulePlans *before, const ModulePlans *best,
+                              ModulePlans *out_plans);
 /* The plan of |use| if another may take its place; NULL: none may, or there is none. */
 const Plan *module_plans_to_change(const ModulePlans *plans, const KernelUse *use);
 /* A plan in |room| bytes of the Buffer, made with a third of the effort; NULL: there is none, or it is too long. */
@@ -116,6 +117,7 @@ bool module_plans_policy_tells(const ModulePlans *plans, ResidencyPolicy policy)
 
 typedef struct KeptCost {
   double cycles, bytes;
+  double estimate; /* of all Kernels' cycles by themselves, whether they have a price or not */
 } KeptCost;
 
 /* Simulated cycles of |plans| and bytes that cross to and from memory, without Kernels that have no price: what was

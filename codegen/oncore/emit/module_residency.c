@@ -360,7 +360,9 @@ KeptCost module_plans_kept_cost(const ModulePlans *before, const ModulePlans *pl
   KeptCost cost = {.cycles = -plans->runs.saved};
   for (int64_t u = 0; u < plans->use_count; u++) {
     const ModulePlan *of = &plans->plans[plans->uses[u].plan];
-    if (!of->is_resident) of = &before->plans[before->uses[u].plan];
+    const ModulePlan *whole = u < before->use_count ? &before->plans[before->uses[u].plan] : NULL;
+    if (!of->is_resident) of = whole;
+    if (whole != NULL) cost.estimate += whole->plan->estimate * plans->uses[u].runs;
     if (of->verdict.machine == NULL) continue;
     cost.cycles += of->verdict.simulation.cycles * plans->uses[u].runs;
     cost.bytes += (double)of->verdict.simulation.memory_bytes * plans->uses[u].runs;

@@ -31,6 +31,16 @@ static bool keeps_buffer(void *self, const KernelUse *use, int32_t buffer) {
   return false;
 }
 
+/* The number in |kernel| of what is |buffer| of |whole|, of which it is a strip. */
+static int32_t strip_buffer(const Kernel *kernel, const Kernel *whole, int32_t buffer) {
+  const KernelBuffer *of = &whole->buffers[buffer];
+  for (int32_t b = 0; b < kernel->buffer_count; b++) {
+    const KernelBuffer *other = &kernel->buffers[b];
+    if (other->role == of->role && other->operand == of->operand && other->node == of->node) return b;
+  }
+  XLAC_BUG("a strip without the array of which a part stays");
+}
+
 static void find_rooms(StripPlanner *planner) {
   int32_t count = planner->kernels->identity_count - planner->whole->identity_count;
   planner->rooms = ARENA_NEW_ARRAY(planner->arena, RunRoom, count + 1);
@@ -43,7 +53,9 @@ static void find_rooms(StripPlanner *planner) {
       for (int32_t s = 0; cut != NULL && s < cut->count; s++) {
         const RunRoom *room = &planner->cuts.rooms[cut - planner->cuts.cuts].strips[s];
         RunRoom *least = &planner->rooms[made[s].identity - planner->whole->identity_count];
-        if (room->bytes < least->bytes) *least = *room;
+        if (room->bytes >= least->bytes) continue;
+        *least = *room;
+        if (room->part >= 0) least->part = strip_buffer(made[s].kernel, row->uses[i].kernel, room->part);
       }
       made += cut != NULL ? cut->count : 1;
     }
@@ -76,6 +88,16 @@ static int32_t strip_plan(StripPlanner *planner, int32_t *plan_of_identity, cons
   return *number;
 }
 
+/* Kernels that are cut have a price, which is compared with that of their strips. */
+static Status price_whole(StripPlanner *planner) {
+  for (int64_t c = 0; c < planner->cuts.count; c++) {
+    ModulePlan *plan = &planner->plans.data[module_plans_number(planner->before, planner->cuts.cuts[c].use)];
+    if (plan->verdict.machine != NULL) continue;
+    RETURN_IF_ERROR(plan_check(planner->arena, plan->plan, planner->before->machine, planner->diag, &plan->verdict));
+  }
+  return STATUS_OK;
+}
+
 /* False: a strip has no plan. */
 static bool plan_strips(StripPlanner *planner, const double *times, int32_t *plan_of_identity) {
   for (int64_t r = 0; r < planner->kernels->rows.count; r++) {
@@ -96,14 +118,15 @@ static bool plan_strips(StripPlanner *planner, const double *times, int32_t *pla
 
 KernelTable *module_plans_cut(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
                               const KernelTable *kernels, const TilerOptions *options, ResidencyPolicy policy,
-                              const ModulePlans *before, const ModulePlans *best, ModulePlans *out_plans) {
+                              bool cuts_sums, const ModulePlans *before, const ModulePlans *best,
+                              ModulePlans *out_plans) {
   if (options->no_residency || options->scheme != SCHEME_NONE) return NULL;
   DiagSink quiet; /* what does not work is left as it is */
   diag_sink_init(&quiet, arena);
   StripPlanner planner = {.arena = arena, .before = before, .best = best, .options = options, .diag = &quiet};
   ResidencyModel model = {.self = &planner, .policy = policy, .plan = plan_to_cut};
   planner.whole = kernels;
-  planner.cuts = run_strips_find(arena, module, assignment, kernels, before->machine, &model, keeps_buffer);
+  planner.cuts = run_strips_find(arena, module, assignment, kernels, before->machine, &model, cuts_sums, keeps_buffer);
   if (planner.cuts.count == 0) return NULL;
   planner.kernels = kernel_table_cut(arena, kernels, planner.cuts.cuts, planner.cuts.count);
   find_rooms(&planner);
@@ -112,6 +135,7 @@ KernelTable *module_plans_cut(Arena *arena, const HloModule *module, const Buffe
   for (int32_t i = 0; i < count; i++)
     plan_of_identity[i] = i < before->identity_count ? before->plan_of_identity[i] : -1;
   for (int32_t p = 0; p < before->count; p++) array_push(&planner.plans, arena, before->plans[p]);
+  if (price_whole(&planner) != STATUS_OK) return NULL;
   if (!plan_strips(&planner, hlo_execution_counts(arena, module, 1), plan_of_identity)) return NULL;
   *out_plans = *before;
   out_plans->count = (int32_t)planner.plans.count;

@@ -507,7 +507,7 @@ static void begin_scope(PlanReader *reader, StringView name) {
   reader->pipeline_slots = 0;
 }
 
-/* The Kernel of |name| with [FIRST+EXTENT], a strip; NULL: there is none. */
+/* The Kernel of |name| with what a strip's has after it (kernel_use_name); NULL: there is none. */
 static const Kernel *find_strip(const PlanReader *reader, StringView name) {
   for (int32_t k = 0; k < reader->kernel_count; k++) {
     const PlanKernel *kernel = &reader->kernels[k];
@@ -516,10 +516,10 @@ static const Kernel *find_strip(const PlanReader *reader, StringView name) {
     StringView rest = {name.data + kernel->name.size, name.size - kernel->name.size};
     if (!kernel_strip_read(rest, &strip)) continue;
     int64_t *pieces = ARENA_NEW_ARRAY(reader->arena, int64_t, kernel->kernel->buffer_count + 1);
-    if (!kernel_strip_pieces(kernel->kernel, pieces)) return NULL;
-    int64_t points = kernel->kernel->dims[0].extent;
+    int32_t dim = kernel_strip_dim(kernel->kernel, kernel_strip_way(strip), pieces);
+    int64_t points = dim >= 0 ? kernel->kernel->dims[dim].extent : 0;
     bool is_inside = strip.first < points && strip.extent > 0 && strip.extent <= points - strip.first;
-    return is_inside ? kernel_strip_make(reader->arena, kernel->kernel, strip) : NULL;
+    return is_inside ? kernel_strip_make(reader->arena, kernel->kernel, strip, NULL) : NULL;
   }
   return NULL;
 }

@@ -155,7 +155,19 @@ static bool stays_within(const RunCandidates *candidates, const RunCandidate *ca
   return true;
 }
 
+/* Whether |touch| leaves sums from which the next strip of its Kernel goes on while |candidate| stays: that makes
+ * others of them. */
+static bool is_left_open(const RunCandidates *candidates, const RunCandidate *candidate, const RunTouch *touch) {
+  const RunEvent *event = &candidates->touches->events.data[touch->event];
+  if (event->use == NULL || !event->use->strip.leaves_open || touch->event == candidate->last) return false;
+  const int32_t *begins = candidates->touches->begins;
+  for (int32_t t = begins[touch->event + 1]; t < begins[touch->event + 2]; t++)
+    if (touch_at(candidates, t)->writes && is_fine(touch_at(candidates, t), touch)) return true;
+  return false;
+}
+
 bool run_candidate_is_alone(const RunCandidates *candidates, const RunCandidate *candidate, const RunTouch *touch) {
+  if (is_left_open(candidates, candidate, touch)) return true;
   if (is_in_joined(candidates, candidate, touch->event)) return !candidate->is_shared;
   const HloValue *value = buffer_assignment_value(candidates->assignment, touch->holder, touch->node);
   return stays_within(candidates, candidate, value, touch->event);

@@ -6,9 +6,9 @@
 #include "hlo/analysis/execution_counts.h"
 
 /* Kernels after one among which the next that reads its array is looked for; one of so many parts of the Buffer is
- * left for tiles; what it saves is at least one of so many parts of all Kernels' cycles; points of a Kernel that is
- * cut. */
-enum { MOST_AHEAD = 8, TILES_SHARE = 6, LEAST_SHARE = 1000, LEAST_POINTS = 4 };
+ * left for tiles; what it saves is at least one of so many parts of all Kernels' cycles; one of so many parts of the
+ * Buffer is enough for the tiles of Kernels in between; points of a Kernel that is cut. */
+enum { MOST_AHEAD = 8, TILES_SHARE = 6, LEAST_SHARE = 1000, BETWEEN_SHARE = 4, LEAST_POINTS = 4 };
 
 /* A part of an array that goes from one Kernel to a later one. */
 typedef struct StripLink {
@@ -17,18 +17,27 @@ typedef struct StripLink {
   int64_t from_piece, to_piece, bytes; /* of one point of each, and of the part */
 } StripLink;
 
+/* How the Kernel of an event may be cut. */
+typedef struct EventCut {
+  const int64_t *pieces; /* bytes by buffer that are one point's; NULL: it is not cut */
+  KernelCutWay way;
+  int32_t dim;
+  int64_t points, sums; /* of that dim; bytes of sums that go on from strip to strip */
+  int64_t kept;         /* bytes of arrays that stay whole where it is not cut */
+} EventCut;
+
 typedef struct StripFinder {
   Arena *arena;
   const MachineDescription *machine;
   const ResidencyModel *model;
+  bool cuts_sums, has_sums; /* wanted; some are cut */
   bool (*keeps)(void *self, const KernelUse *use, int32_t buffer);
   RunTouches touches;
   const double *times;
   double estimate;
-  int64_t **pieces; /* by event: bytes by buffer that are one point's; NULL: it is not cut */
-  StripLink *links; /* by event: what goes on from it */
-  int64_t *kept;    /* by event: bytes of arrays that stay whole where it is not cut */
-  int32_t *from;    /* by event: where what it begins with comes from, -1: nothing */
+  EventCut *cuttings; /* by event */
+  StripLink *links;   /* by event: what goes on from it */
+  int32_t *from;      /* by event: where what it begins with comes from, -1: nothing */
   ARRAY(KernelCut) cuts;
   ARRAY(RunRooms) rooms;
 } StripFinder;
@@ -49,28 +58,58 @@ static int64_t kept_bytes(const StripFinder *finder, int32_t event, const int64_
   return bytes;
 }
 
-static int64_t *event_pieces(const StripFinder *finder, int32_t event) {
+/* Bytes of all arrays that are cut, of each of which |cut| has a part; 0: it cannot be cut |way|. */
+static int64_t try_way(const StripFinder *finder, int32_t event, KernelCutWay way, EventCut *cut) {
+  const Kernel *kernel = event_at(finder, event)->use->kernel;
+  int64_t *pieces = ARENA_NEW_ARRAY(finder->arena, int64_t, kernel->buffer_count + 1), bytes = 0;
+  *cut = (EventCut){.pieces = pieces, .way = way, .dim = kernel_strip_dim(kernel, way, pieces)};
+  if (cut->dim < 0 || kernel->dims[cut->dim].extent < LEAST_POINTS) return 0;
+  cut->kept = kept_bytes(finder, event, pieces);
+  cut->points = kernel->dims[cut->dim].extent;
+  for (int32_t b = 0; b < kernel->buffer_count; b++) {
+    const KernelBuffer *buffer = &kernel->buffers[b];
+    int64_t element = type_storage_bytes(buffer->type);
+    if (way == KERNEL_CUT_SUMS && buffer->role == KERNEL_RESULT && pieces[b] == 0)
+      cut->sums += buffer->element_count * element;
+    if (pieces[b] > 0) bytes += buffer->element_count * element;
+    pieces[b] *= element;
+  }
+  return bytes;
+}
+
+/* In the way by which strips have parts of more. */
+static EventCut event_cut(const StripFinder *finder, int32_t event) {
   const KernelUse *use = event_at(finder, event)->use;
-  if (use == NULL || finder->model->plan(finder->model->self, use) == NULL) return NULL;
-  const Kernel *kernel = use->kernel;
-  int64_t *pieces = ARENA_NEW_ARRAY(finder->arena, int64_t, kernel->buffer_count + 1);
-  if (!kernel_strip_pieces(kernel, pieces) || kernel->dims[0].extent < LEAST_POINTS) return NULL;
-  finder->kept[event] = kept_bytes(finder, event, pieces);
-  for (int32_t b = 0; b < kernel->buffer_count; b++) pieces[b] *= type_storage_bytes(kernel->buffers[b].type);
-  return pieces;
+  EventCut points, sums;
+  if (use == NULL || finder->model->plan(finder->model->self, use) == NULL) return (EventCut){0};
+  int64_t by_points = try_way(finder, event, KERNEL_CUT_POINTS, &points);
+  int64_t by_sums = finder->cuts_sums ? try_way(finder, event, KERNEL_CUT_SUMS, &sums) : 0;
+  if (by_points == 0 && by_sums == 0) return (EventCut){0};
+  return by_sums > by_points ? sums : points;
 }
 
 /* Bytes of one point of the array that |touch| is all of; 0: it is not cut. */
 static int64_t piece_of(const StripFinder *finder, const RunTouch *touch) {
-  const int64_t *pieces = touch->buffer >= 0 ? finder->pieces[touch->event] : NULL;
+  const int64_t *pieces = touch->buffer >= 0 ? finder->cuttings[touch->event].pieces : NULL;
   return pieces != NULL && touch->may_stay ? pieces[touch->buffer] : 0;
 }
 
+/* Bytes of the Buffer beside the tiles of |event|, a Kernel that takes no part in what stays: one with many gets a plan
+ * for less room. */
+static int64_t room_at(const StripFinder *finder, int32_t event) {
+  const KernelUse *use = event_at(finder, event)->use;
+  const Plan *plan = use != NULL ? finder->model->plan(finder->model->self, use) : NULL;
+  int64_t usable = machine_buffer_usable(finder->machine), begin = 0, end = 0;
+  if (plan != NULL) plan_own_bytes(plan, &begin, &end);
+  return usable - min_i64(end - begin, usable / BETWEEN_SHARE);
+}
+
 /* The first touch of bytes of |touch| at one of the Kernels that follow, if it reads all of them; NULL: there is none.
- */
-static const RunTouch *next_reader(const StripFinder *finder, const RunTouch *touch) {
+ * |out_room|: what Kernels between them leave. */
+static const RunTouch *next_reader(const StripFinder *finder, const RunTouch *touch, int64_t *out_room) {
   const RunTouches *touches = &finder->touches;
   int32_t kernels = 0;
+  *out_room = machine_buffer_usable(finder->machine);
   for (int32_t e = touch->event + 1; e < touches->events.count && kernels < MOST_AHEAD; e++) {
     const RunEvent *event = event_at(finder, e);
     if (event->ends_run || event->loop != event_at(finder, touch->event)->loop) return NULL;
@@ -79,26 +118,28 @@ static const RunTouch *next_reader(const StripFinder *finder, const RunTouch *to
       const RunTouch *other = &touches->touches.data[t];
       if (run_touches_meet(other, touch)) return other->slice == touch->slice && other->reads ? other : NULL;
     }
+    *out_room = min_i64(*out_room, room_at(finder, e));
   }
   return NULL;
 }
 
-/* Whether all points of |kernel| read the same of |buffer|. */
-static bool is_for_all(const Kernel *kernel, int32_t buffer) {
+/* Whether all points along |dim| of |kernel| read the same of |buffer|. */
+static bool is_for_all(const Kernel *kernel, int32_t dim, int32_t buffer) {
   for (int32_t v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
-    if (value->kind == KERNEL_LOAD && value->buffer == buffer && (value->dims & 1) != 0) return false;
+    if (value->kind == KERNEL_LOAD && value->buffer == buffer && (value->dims >> dim & 1) != 0) return false;
   }
   return true;
 }
 
-/* Bytes of what each of |event|'s strips reads all of: weights. */
+/* Bytes of what each of |event|'s strips has all of: weights, and sums, which are in tiles and where they are left. */
 static int64_t weight_bytes(const StripFinder *finder, int32_t event) {
   const Kernel *kernel = event_at(finder, event)->use->kernel;
-  int64_t bytes = 0;
+  const EventCut *cut = &finder->cuttings[event];
+  int64_t bytes = 2 * cut->sums;
   for (int32_t b = 0; b < kernel->buffer_count; b++) {
     const KernelBuffer *buffer = &kernel->buffers[b];
-    bool is_weight = buffer->role == KERNEL_OPERAND && is_for_all(kernel, b);
+    bool is_weight = buffer->role == KERNEL_OPERAND && is_for_all(kernel, cut->dim, b);
     if (is_weight) bytes += buffer->element_count * type_storage_bytes(buffer->type);
   }
   return bytes;
@@ -115,7 +156,7 @@ static double setup_bytes(const MachineDescription *machine) {
  * the part, which need not be loaded, and the more transfers begin: together that takes least where an array that has n
  * bytes has the root of 2 n |setup_bytes|. */
 static int64_t tile_bytes(const StripFinder *finder, int32_t event, int32_t part) {
-  const int64_t *pieces = finder->pieces[event];
+  const int64_t *pieces = finder->cuttings[event].pieces;
   int64_t usable = machine_buffer_usable(finder->machine);
   double bytes = 0, points = (double)usable / (double)pieces[part];
   for (int32_t b = 0; b < event_at(finder, event)->use->kernel->buffer_count; b++)
@@ -129,27 +170,29 @@ static int64_t most_bytes(const StripFinder *finder, int32_t event, int32_t part
   return max_i64(0, room);
 }
 
-/* Bytes of the part: points of both Kernels, at most half of the array, so that one at its end has room as well. */
-static int64_t part_bytes(const StripFinder *finder, const RunTouch *touch, const RunTouch *next) {
+/* Bytes of the part: points of both Kernels, at most half of the array, so that one at its end has room as well.
+ * |room|: what Kernels between them leave. */
+static int64_t part_bytes(const StripFinder *finder, const RunTouch *touch, const RunTouch *next, int64_t room) {
   int64_t piece = piece_of(finder, touch), other = piece_of(finder, next);
-  int64_t most =
-      min_i64(most_bytes(finder, touch->event, touch->buffer), most_bytes(finder, next->event, next->buffer));
+  int64_t most = min_i64(room, most_bytes(finder, touch->event, touch->buffer));
+  most = min_i64(most, most_bytes(finder, next->event, next->buffer));
   int64_t unit = align_up(max_i64(piece, other), max_i64(finder->machine->buffer.align, 1));
   if (unit % piece != 0 || unit % other != 0) return 0;
   return max_i64(0, min_i64(most, touch->bytes / 2)) / unit * unit;
 }
 
 static void try_link(StripFinder *finder, const RunTouch *touch) {
-  const RunTouch *next = piece_of(finder, touch) > 0 ? next_reader(finder, touch) : NULL;
+  int64_t room;
+  const RunTouch *next = piece_of(finder, touch) > 0 ? next_reader(finder, touch, &room) : NULL;
   StripLink link = {.to = -1, .from_piece = piece_of(finder, touch)};
   if (next == NULL || piece_of(finder, next) == 0 || finder->from[next->event] >= 0) return;
   link.to = next->event;
   link.from_buffer = touch->buffer;
   link.to_buffer = next->buffer;
   link.to_piece = piece_of(finder, next);
-  link.bytes = part_bytes(finder, touch, next);
+  link.bytes = part_bytes(finder, touch, next, room);
   bool stays_whole = finder->keeps(finder->model->self, event_at(finder, touch->event)->use, touch->buffer);
-  if (stays_whole || finder->kept[touch->event] + finder->kept[next->event] >= link.bytes) return;
+  if (stays_whole || finder->cuttings[touch->event].kept + finder->cuttings[next->event].kept >= link.bytes) return;
   double saved = residency_move_cycles(finder->machine, link.bytes, true) *
                  finder->times[event_at(finder, touch->event)->instruction->parent->id];
   if (saved * LEAST_SHARE < finder->estimate) return;
@@ -159,7 +202,7 @@ static void try_link(StripFinder *finder, const RunTouch *touch) {
 static void find_links(StripFinder *finder) {
   for (int32_t e = 0; e < finder->touches.events.count; e++) {
     finder->links[e].to = finder->from[e] = -1;
-    finder->pieces[e] = event_pieces(finder, e);
+    finder->cuttings[e] = event_cut(finder, e);
   }
   for (int32_t e = 0; e < finder->touches.events.count; e++) {
     for (int32_t t = finder->touches.begins[e]; t < finder->touches.begins[e + 1]; t++)
@@ -177,18 +220,19 @@ typedef struct CutMaker {
 
 static void add_strip(CutMaker *maker, int64_t first, int64_t extent, RunRoom room) {
   if (extent <= 0) return;
-  maker->strips[maker->count] = (KernelStrip){first, extent};
+  maker->strips[maker->count] = (KernelStrip){.first = first, .extent = extent};
   maker->rooms.strips[maker->count++] = room;
 }
 
 /* Beside |bytes| of |event|'s |part|.  Copies of that, which are gone then, are as much larger than other tiles as its
  * points are. */
 static RunRoom room_beside(const StripFinder *finder, int32_t event, int32_t part, int64_t bytes) {
-  int64_t usable = machine_buffer_usable(finder->machine), others = 0;
+  const EventCut *cut = &finder->cuttings[event];
+  int64_t usable = machine_buffer_usable(finder->machine) - cut->sums, others = 0;
   RunRoom room = {usable - bytes, usable, part};
   for (int32_t b = 0; b < event_at(finder, event)->use->kernel->buffer_count; b++)
-    if (b != part) others += finder->pieces[event][b];
-  double copies = (double)finder->pieces[event][part] / (double)max_i64(others, 1);
+    if (b != part) others += cut->pieces[b];
+  double copies = (double)cut->pieces[part] / (double)max_i64(others, 1);
   room.plan_bytes = (int64_t)fmin((double)usable, (double)room.bytes * (1 + copies));
   return room;
 }
@@ -198,7 +242,8 @@ static void add_cut(StripFinder *finder, int32_t event, bool begins_high) {
   const StripLink *to = &finder->links[event];
   const StripLink *from = finder->from[event] >= 0 ? &finder->links[finder->from[event]] : NULL;
   const KernelUse *use = event_at(finder, event)->use;
-  int64_t points = use->kernel->dims[0].extent, usable = machine_buffer_usable(finder->machine);
+  const EventCut *cut = &finder->cuttings[event];
+  int64_t points = cut->points, usable = machine_buffer_usable(finder->machine) - cut->sums;
   int64_t begin = from != NULL ? from->bytes / from->to_piece : 0, end = to->to >= 0 ? to->bytes / to->from_piece : 0;
   CutMaker maker = {.strips = ARENA_NEW_ARRAY(finder->arena, KernelStrip, RUN_MOST_STRIPS)};
   int64_t middle = points - begin - end;
@@ -209,6 +254,11 @@ static void add_cut(StripFinder *finder, int32_t event, bool begins_high) {
   add_strip(&maker, begins_high ? end : begin, middle, all);
   add_strip(&maker, begins_high ? 0 : points - end, end, last);
   if (maker.count < 2) return;
+  finder->has_sums = finder->has_sums || cut->way == KERNEL_CUT_SUMS;
+  for (int32_t i = 0; i < maker.count && cut->way == KERNEL_CUT_SUMS; i++) {
+    maker.strips[i].goes_on = i > 0;
+    maker.strips[i].leaves_open = i < maker.count - 1;
+  }
   array_push(&finder->cuts, finder->arena, ((KernelCut){use, maker.count, maker.strips}));
   array_push(&finder->rooms, finder->arena, maker.rooms);
 }
@@ -225,17 +275,16 @@ static void find_cuts(StripFinder *finder) {
 
 RunCuts run_strips_find(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
                         const KernelTable *kernels, const MachineDescription *machine, const ResidencyModel *model,
-                        bool (*keeps)(void *self, const KernelUse *use, int32_t buffer)) {
-  StripFinder finder = {.arena = arena, .machine = machine, .model = model, .keeps = keeps};
+                        bool cuts_sums, bool (*keeps)(void *self, const KernelUse *use, int32_t buffer)) {
+  StripFinder finder = {.arena = arena, .machine = machine, .model = model, .cuts_sums = cuts_sums, .keeps = keeps};
   finder.times = hlo_execution_counts(arena, module, 1);
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloComputation *computation = module->computations.data[c];
     if (finder.times[computation->id] <= 0) continue;
     run_touches_find(arena, computation, assignment, kernels, model, false, &finder.touches);
     int64_t count = finder.touches.events.count;
-    finder.pieces = ARENA_NEW_ARRAY(arena, int64_t *, count + 1);
+    finder.cuttings = ARENA_NEW_ARRAY(arena, EventCut, count + 1);
     finder.links = ARENA_NEW_ARRAY(arena, StripLink, count + 1);
-    finder.kept = ARENA_NEW_ARRAY(arena, int64_t, count + 1);
     finder.from = ARENA_NEW_ARRAY(arena, int32_t, count + 1);
     finder.estimate = 0;
     for (int32_t e = 0; e < count; e++) {
@@ -246,5 +295,6 @@ RunCuts run_strips_find(Arena *arena, const HloModule *module, const BufferAssig
     find_links(&finder);
     find_cuts(&finder);
   }
+  if (cuts_sums && !finder.has_sums) return (RunCuts){0};
   return (RunCuts){finder.cuts.count, finder.cuts.data, finder.rooms.data};
 }

@@ -1,5 +1,5 @@
-/* RunStrips: Kernels that are cut along their outermost dimension so that a part of an array may stay in the Buffer,
- * where all of it has no room.
+/* RunStrips: Kernels that are cut so that a part of an array may stay in the Buffer, where all of it has no room: along
+ * their outermost dimension, or along one that they fold over.
  *
  * Of two Kernels that follow one another the first makes or reads the part last and the other reads it first.  One that
  * stands between two others turns around: it begins where the one before it has ended and ends with another part. */
@@ -29,9 +29,10 @@ typedef struct RunCuts {
   const RunRooms *rooms; /* of each */
 } RunCuts;
 
-/* |keeps|: whether |use| finds or leaves its |buffer| in the Buffer by what is chosen without strips.  In |arena|. */
+/* |cuts_sums|: Kernels that fold are cut there as well, and what follows is none where none is.  |keeps|: whether |use|
+ * finds or leaves its |buffer| in the Buffer by what is chosen without strips.  In |arena|. */
 RunCuts run_strips_find(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
                         const KernelTable *kernels, const MachineDescription *machine, const ResidencyModel *model,
-                        bool (*keeps)(void *self, const KernelUse *use, int32_t buffer));
+                        bool cuts_sums, bool (*keeps)(void *self, const KernelUse *use, int32_t buffer));
 
 #endif
