@@ -7,8 +7,9 @@
 
 /* Kernels after one among which the next that reads its array is looked for; one of so many parts of the Buffer is
  * left for tiles; what it saves is at least one of so many parts of all Kernels' cycles; one of so many parts of the
- * Buffer is enough for the tiles of Kernels in between; points of a Kernel that is cut. */
-enum { MOST_AHEAD = 8, TILES_SHARE = 6, LEAST_SHARE = 1000, BETWEEN_SHARE = 4, LEAST_POINTS = 4 };
+ * Buffer is enough for the tiles of Kernels in between; points of a Kernel that is cut; a byte of an array that stays
+ * whole is worth so many of a part, as several Kernels may read it and it need not be stored. */
+enum { MOST_AHEAD = 8, TILES_SHARE = 6, LEAST_SHARE = 1000, BETWEEN_SHARE = 4, LEAST_POINTS = 4, KEPT_WORTH = 4 };
 
 /* A part of an array that goes from one Kernel to a later one. */
 typedef struct StripLink {
@@ -192,7 +193,8 @@ static void try_link(StripFinder *finder, const RunTouch *touch) {
   link.to_piece = piece_of(finder, next);
   link.bytes = part_bytes(finder, touch, next, room);
   bool stays_whole = finder->keeps(finder->model->self, event_at(finder, touch->event)->use, touch->buffer);
-  if (stays_whole || finder->cuttings[touch->event].kept + finder->cuttings[next->event].kept >= link.bytes) return;
+  int64_t kept = finder->cuttings[touch->event].kept + finder->cuttings[next->event].kept;
+  if (stays_whole || kept * KEPT_WORTH >= link.bytes) return;
   double saved = residency_move_cycles(finder->machine, link.bytes, true) *
                  finder->times[event_at(finder, touch->event)->instruction->parent->id];
   if (saved * LEAST_SHARE < finder->estimate) return;
