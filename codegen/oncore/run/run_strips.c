@@ -8,7 +8,8 @@
 /* Kernels after one among which the next that reads its array is looked for; one of so many parts of the Buffer is
  * left for tiles; what it saves is at least one of so many parts of all Kernels' cycles; one of so many parts of the
  * Buffer is enough for the tiles of Kernels in between; points of a Kernel that is cut; a byte of an array that stays
- * whole is worth so many of a part, as several Kernels may read it and it need not be stored. */
+ * whole is worth so many of a part, as several Kernels may read it and it need not be stored.  One where sums are cut
+ * as well: then more parts go on, and what an array that is whole saves is mostly saved again. */
 enum { MOST_AHEAD = 8, TILES_SHARE = 6, LEAST_SHARE = 1000, BETWEEN_SHARE = 4, LEAST_POINTS = 4, KEPT_WORTH = 4 };
 
 /* A part of an array that goes from one Kernel to a later one. */
@@ -194,7 +195,7 @@ static void try_link(StripFinder *finder, const RunTouch *touch) {
   link.bytes = part_bytes(finder, touch, next, room);
   bool stays_whole = finder->keeps(finder->model->self, event_at(finder, touch->event)->use, touch->buffer);
   int64_t kept = finder->cuttings[touch->event].kept + finder->cuttings[next->event].kept;
-  if (stays_whole || kept * KEPT_WORTH >= link.bytes) return;
+  if (stays_whole || kept * (finder->cuts_sums ? 1 : KEPT_WORTH) >= link.bytes) return;
   double saved = residency_move_cycles(finder->machine, link.bytes, true) *
                  finder->times[event_at(finder, touch->event)->instruction->parent->id];
   if (saved * LEAST_SHARE < finder->estimate) return;
