@@ -271,15 +271,30 @@ static void extend_scratch(CodeDraft *draft, int32_t before) {
   draft->scratch_of_identity = scratch;
 }
 
+static void add_workspace(BufferAssignment *assignment, int64_t more) {
+  assignment->workspace_bytes += more;
+  assignment->lower_bound_bytes += more;
+  if (more > 0) assignment->workspace_alignment = max_i64(assignment->workspace_alignment, SPACE_ALIGNMENT);
+}
+
 static void take_trial(CodeDraft *draft, const KeepTrial *trial, BufferAssignment *assignment) {
-  int64_t more = trial->bytes - assignment->workspace_bytes;
   int32_t identities = draft->kernels->identity_count;
   *draft->plans = trial->plans;
   draft->kernels = trial->kernels;
   extend_scratch(draft, identities);
-  assignment->workspace_bytes += more;
-  assignment->lower_bound_bytes += more;
-  if (more > 0) assignment->workspace_alignment = max_i64(assignment->workspace_alignment, SPACE_ALIGNMENT);
+  add_workspace(assignment, trial->bytes - assignment->workspace_bytes);
+}
+
+/* Plans of a file instead of those beside the same residents, where it has plans with residents. */
+static Status take_written(CodeDraft *draft, BufferAssignment *assignment, DiagSink *diag) {
+  ModulePlans *plans = draft->plans;
+  if (!written_plans_have_residents(&draft->written)) return STATUS_OK;
+  VecTarget targets[LLVM_MOST_VARIANTS];
+  int count = llvm_vec_targets(&draft->target, targets);
+  RETURN_IF_ERROR(module_plans_take_written(draft->arena, plans, &draft->written, targets, count, diag));
+  if (plans->has_residents)
+    add_workspace(assignment, max_i64(0, plans->space_offset + plans->resident_bytes - assignment->workspace_bytes));
+  return STATUS_OK;
 }
 
 /* Of |count| |trials| by policies the one that moves the fewest bytes in not many more cycles than the first; NULL: the
@@ -381,7 +396,7 @@ Status code_draft_keep(CodeDraft *draft, const HloModule *module, BufferAssignme
     bool is_proved = !draft->plans->has_residents || draft->plans->detail < PLANS_PROVED;
     if (is_proved && !written_plans_have_residents(&draft->written)) return STATUS_OK;
   }
-  RETURN_IF_ERROR(module_plans_take_written(draft->plans, &draft->written, diag));
+  RETURN_IF_ERROR(take_written(draft, assignment, diag));
   return module_runs_find(draft->arena, module, assignment, draft->kernels, draft->plans, false, diag,
                           &draft->plans->runs);
 }

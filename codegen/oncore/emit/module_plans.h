@@ -124,9 +124,11 @@ typedef struct KeptCost {
  * made of |before| by several policies can be compared, after all of them. */
 KeptCost module_plans_kept_cost(const ModulePlans *before, const ModulePlans *plans);
 
-/* Of |written|, which have residents, those that stand where |plans| have the same ones instead of these.
- * STATUS_INVALID ("plan-resident") for those that stand nowhere. */
-MUST_USE Status module_plans_take_written(ModulePlans *plans, const WrittenPlans *written, DiagSink *diag);
+/* Of |written|, which have residents, those that stand where |plans|, which are laid out, have the same ones instead of
+ * these; all are laid out again in |arena|, for which the shared space may have to be larger.  STATUS_INVALID
+ * ("plan-resident") for those that stand nowhere. */
+MUST_USE Status module_plans_take_written(Arena *arena, ModulePlans *plans, const WrittenPlans *written,
+                                          const VecTarget *targets, int target_count, DiagSink *diag);
 /* Whether |plan| works in the space that all plans with residents share. */
 bool module_plans_is_resident(const ModulePlans *plans, int32_t plan);
 /* Of one of the Kernels they were made for, the number of its plan; -1: it has none. */

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/checked_math.h"
 #include "codegen/oncore/emit/module_plans.h"
 #include "codegen/oncore/plan/plan_stream.h"
 #include "codegen/oncore/run/loop_moves.h"
@@ -380,8 +381,22 @@ static bool stands_for(const Plan *plan, const ModulePlan *own) {
          (end == 0 || (begin >= own->base && (own->limit == 0 || end <= own->limit)));
 }
 
-Status module_plans_take_written(ModulePlans *plans, const WrittenPlans *written, DiagSink *diag) {
-  if (!written_plans_have_residents(written)) return STATUS_OK;
+/* Plans are others now: so are the tiles that code is made of, and the bytes that they work in.  What works in memory
+ * of its own, and needs more than was asked for it, works in the space that plans with residents share. */
+static Status lay_out_again(Arena *arena, ModulePlans *plans, const VecTarget *targets, int target_count,
+                            DiagSink *diag) {
+  const PlanSpace *before = plans->spaces;
+  RETURN_IF_ERROR(module_plans_lay_out(arena, plans, targets, target_count, diag));
+  for (int32_t p = 0; p < plans->count; p++) {
+    ModulePlan *plan = (ModulePlan *)&plans->plans[p];
+    plan->is_resident = plan->is_resident || plans->spaces[p].bytes > before[p].bytes;
+    if (plan->is_resident) plans->resident_bytes = max_i64(plans->resident_bytes, plans->spaces[p].bytes);
+  }
+  return STATUS_OK;
+}
+
+Status module_plans_take_written(Arena *arena, ModulePlans *plans, const WrittenPlans *written,
+                                 const VecTarget *targets, int target_count, DiagSink *diag) {
   Status status = STATUS_OK;
   Arena *scratch = arena_create();
   bool *is_used = ARENA_NEW_ARRAY(scratch, bool, written->count);
@@ -408,5 +423,5 @@ Status module_plans_take_written(ModulePlans *plans, const WrittenPlans *written
                         "the plan of '%.*s' stands nowhere: other arrays are in the Buffer there", SV_ARG(plan->name));
   }
   arena_destroy(scratch);
-  return status;
+  return status == STATUS_OK ? lay_out_again(arena, plans, targets, target_count, diag) : status;
 }
