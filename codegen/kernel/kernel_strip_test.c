@@ -11,15 +11,27 @@
 
 static HloInstruction source = {.name = {"rows", 4}};
 
+enum { NUMBERS, OF_COLUMN }; /* buffers */
+
+/* A Kernel that reads |rows| rows of |columns| numbers, and one number of each column. */
+static void begin(KernelDraft *draft, Arena *arena, int64_t rows, int64_t columns) {
+  kernel_draft_init(draft, arena, &source);
+  kernel_draft_add_buffer(draft, (KernelBuffer){KERNEL_OPERAND, TYPE_F32, rows * columns, NUMBERS, 0});
+  kernel_draft_add_buffer(draft, (KernelBuffer){KERNEL_OPERAND, TYPE_F32, columns, OF_COLUMN, 0});
+}
+
+static const Kernel *finish(KernelDraft *draft) {
+  DiagSink diag;
+  const Kernel *kernel;
+  diag_sink_init(&diag, draft->arena);
+  assert_int_equal(kernel_draft_finish(draft, &diag, &kernel), STATUS_OK);
+  return kernel;
+}
+
 /* |rows| rows of |columns| numbers, each plus one of its column: of an array of rows, or (|turns|) of columns. */
 static const Kernel *sums(Arena *arena, int64_t rows, int64_t columns, bool turns) {
   KernelDraft draft;
-  DiagSink diag;
-  const Kernel *kernel;
-  kernel_draft_init(&draft, arena, &source);
-  diag_sink_init(&diag, arena);
-  int32_t x = kernel_draft_add_buffer(&draft, (KernelBuffer){KERNEL_OPERAND, TYPE_F32, rows * columns, 0, 0});
-  int32_t bias = kernel_draft_add_buffer(&draft, (KernelBuffer){KERNEL_OPERAND, TYPE_F32, columns, 1, 0});
+  begin(&draft, arena, rows, columns);
   int32_t result = kernel_draft_add_buffer(&draft, (KernelBuffer){KERNEL_RESULT, TYPE_F32, rows * columns, -1, 0});
   int32_t stage = kernel_draft_add_stage(&draft);
   IndexExpr row = kernel_draft_add_dim(&draft, rows, KERNEL_PARALLEL, KERNEL_OUTER);
@@ -29,16 +41,15 @@ static const Kernel *sums(Arena *arena, int64_t rows, int64_t columns, bool turn
   KernelValue load = kernel_value_blank(KERNEL_LOAD, TYPE_F32), sum = kernel_value_blank(KERNEL_APPLY, TYPE_F32);
   sum.opcode = HLO_ADD;
   sum.operand_count = 2;
-  load.buffer = x;
+  load.buffer = NUMBERS;
   load.address = turns ? turned : place;
   sum.operands[0] = kernel_draft_add_value(&draft, load);
-  load.buffer = bias;
+  load.buffer = OF_COLUMN;
   load.address = column;
   sum.operands[1] = kernel_draft_add_value(&draft, load);
   int32_t stored = kernel_draft_add_value(&draft, sum);
   kernel_draft_add_store(&draft, stage, (KernelStore){result, place, stored, -1});
-  assert_int_equal(kernel_draft_finish(&draft, &diag, &kernel), STATUS_OK);
-  return kernel;
+  return finish(&draft);
 }
 
 static void check_text(Arena *arena, const Kernel *kernel, const char *expected) {
@@ -86,12 +97,7 @@ static void strips_read_across(void **state) {
 /* Numbers x + 1, and of each column what their sum times a scale is. */
 static const Kernel *column_sums(Arena *arena, int64_t rows, int64_t columns) {
   KernelDraft draft;
-  DiagSink diag;
-  const Kernel *kernel;
-  kernel_draft_init(&draft, arena, &source);
-  diag_sink_init(&diag, arena);
-  int32_t x = kernel_draft_add_buffer(&draft, (KernelBuffer){KERNEL_OPERAND, TYPE_F32, rows * columns, 0, 0});
-  int32_t scale = kernel_draft_add_buffer(&draft, (KernelBuffer){KERNEL_OPERAND, TYPE_F32, columns, 1, 0});
+  begin(&draft, arena, rows, columns);
   int32_t numbers = kernel_draft_add_buffer(&draft, (KernelBuffer){KERNEL_RESULT, TYPE_F32, rows * columns, -1, 1});
   int32_t result = kernel_draft_add_buffer(&draft, (KernelBuffer){KERNEL_RESULT, TYPE_F32, columns, -1, 2});
   int32_t stage = kernel_draft_add_stage(&draft), last = kernel_draft_add_stage(&draft);
@@ -104,7 +110,7 @@ static const Kernel *column_sums(Arena *arena, int64_t rows, int64_t columns) {
   KernelValue sum = kernel_value_blank(KERNEL_ACCUMULATOR, TYPE_F32);
   both.operand_count = 2;
   both.opcode = HLO_ADD;
-  load.buffer = x;
+  load.buffer = NUMBERS;
   load.address = place;
   sum.fold = fold;
   constant.bits[0] = 0x80000000; /* -0 */
@@ -118,15 +124,14 @@ static const Kernel *column_sums(Arena *arena, int64_t rows, int64_t columns) {
   draft.folds.data[fold].next = kernel_draft_add_value(&draft, both);
   kernel_draft_add_store(&draft, stage, (KernelStore){numbers, place, number, -1});
   sum.params[0] = 1;
-  load.buffer = scale;
+  load.buffer = OF_COLUMN;
   load.address = column;
   both.opcode = HLO_MULTIPLY;
   both.operands[0] = kernel_draft_add_value(&draft, sum);
   both.operands[1] = kernel_draft_add_value(&draft, load);
   int32_t scaled = kernel_draft_add_value(&draft, both);
   kernel_draft_add_store(&draft, last, (KernelStore){result, column, scaled, -1});
-  assert_int_equal(kernel_draft_finish(&draft, &diag, &kernel), STATUS_OK);
-  return kernel;
+  return finish(&draft);
 }
 
 static void sums_go_on(void **state) {

@@ -34,7 +34,8 @@ typedef struct ModulePlan {
   int64_t use_count;
   const StringView *uses; /* names of instructions, the plan's own first */
   double runs;            /* of all of them in one run of the module (hlo_execution_counts) */
-  bool is_resident;       /* something is in the Buffer before or after it: it works in a space shared with others */
+  bool is_resident;       /* it works in a space shared with others: something is in the Buffer before or after it, or
+                             it is a file's and needs more memory than the plan that it stands for */
   bool is_move;           /* of no Kernel: a LoopMove's */
   int64_t base, limit;    /* RESIDENT: its own tiles lie between these bytes of the Buffer (PlanInterface) */
 } ModulePlan;

@@ -8,8 +8,9 @@
 /* Kernels after one among which the next that reads its array is looked for; one of so many parts of the Buffer is
  * left for tiles; what it saves is at least one of so many parts of all Kernels' cycles; one of so many parts of the
  * Buffer is enough for the tiles of Kernels in between; points of a Kernel that is cut; a byte of an array that stays
- * whole is worth so many of a part, as several Kernels may read it and it need not be stored.  One where sums are cut
- * as well: then more parts go on, and what an array that is whole saves is mostly saved again. */
+ * whole counts as so many of a part, since several Kernels may read it and it need not be stored.  Where sums are cut
+ * as well it counts as one: of twelve training steps three then move 2 to 10 % fewer bytes than with four, one 6 %
+ * more. */
 enum { MOST_AHEAD = 8, TILES_SHARE = 6, LEAST_SHARE = 1000, BETWEEN_SHARE = 4, LEAST_POINTS = 4, KEPT_WORTH = 4 };
 
 /* A part of an array that goes from one Kernel to a later one. */
