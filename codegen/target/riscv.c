@@ -250,6 +250,8 @@ static int promised_bits(const char *features) {
 VecTarget riscv_vec_target(const char *features) {
   enum { LEAST_BITS = 256, MOST_BITS = 512, REGISTERS = 32 };
   VecTarget target = {.vector_bits = 128, .register_count = 16, .has_fma = has_floats(features, "d")};
+  target.lacks_f32 = !has_floats(features, "f");
+  target.lacks_f64 = !has_floats(features, "d");
   if (!feature_is_given(features, "v")) return target;
   /* Two registers to a group where there are only 128 bits: half as many instructions, and groups enough. */
   int bits = promised_bits(features);

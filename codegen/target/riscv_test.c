@@ -96,6 +96,9 @@ static void riscv_vec_target_of_promises(void **state) {
   assert_true(riscv_vec_target("+v,+zvfh").has_f16c);
   assert_true(v.has_saturation);
   assert_false(scalar.has_masks || scalar.has_division || scalar.has_saturation);
+  assert_false(scalar.lacks_f32 || scalar.lacks_f64 || v.lacks_f32 || v.lacks_f64);
+  VecTarget single = riscv_vec_target("+m,+f"), none = riscv_vec_target("+m");
+  assert_true(!single.lacks_f32 && single.lacks_f64 && none.lacks_f32 && none.lacks_f64);
 }
 
 int main(void) {

@@ -134,8 +134,8 @@ static bool same_value(double a, double b) {
   return isnan(a) ? isnan(b) : a == b && signbit(a) == signbit(b);
 }
 
-static void extrema_order_zeros_and_pass_nan_on(void **state) {
-  (void)state;
+/* |lacks_floats|: as where functions compute floats. */
+static void check_extrema(bool lacks_floats) {
   static const PrimitiveType types[] = {TYPE_F32, TYPE_F64, TYPE_F16, TYPE_BF16};
   static const double values[] = {0, -0.0, 1, -1, 2, INFINITY, -INFINITY, NAN};
   for (int l = 0; l < VEC_TEST_LEVELS; l++) {
@@ -143,6 +143,7 @@ static void extrema_order_zeros_and_pass_nan_on(void **state) {
     if (!level.is_available) continue;
     VecTestModule module;
     vec_test_begin(&module, level.cpu);
+    module.target.variants[0].vec.lacks_f32 = module.target.variants[0].vec.lacks_f64 = lacks_floats;
     for (int i = 0; i < 8; i++) {
       PrimitiveType pair[] = {types[i / 2], types[i / 2]};
       VecOp op = {i % 2 == 0 ? HLO_MAXIMUM : HLO_MINIMUM, pair[0], pair[0], {0, 0}};
@@ -169,6 +170,16 @@ static void extrema_order_zeros_and_pass_nan_on(void **state) {
     }
     vec_test_end(&module);
   }
+}
+
+static void extrema_order_zeros_and_pass_nan_on(void **state) {
+  (void)state;
+  check_extrema(false);
+}
+
+static void extrema_without_registers_for_floats_do_so_too(void **state) {
+  (void)state;
+  check_extrema(true);
 }
 
 /* Of every payload: rounding to bf16 adds to the bits below it. */
@@ -224,6 +235,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(binary_functions_stay_within_bounds),
       cmocka_unit_test(extrema_order_zeros_and_pass_nan_on),
+      cmocka_unit_test(extrema_without_registers_for_floats_do_so_too),
       cmocka_unit_test(arithmetic_of_bf16_passes_every_nan_on),
       cmocka_unit_test(clamp_passes_nan_on),
   };

@@ -155,19 +155,28 @@ static LLVMValueRef extremum_by_instruction(const VecBuilder *vec, bool is_doubl
   return LLVMBuildSelect(vec->builder, is_nan, LLVMBuildFAdd(vec->builder, x, y, ""), result, "");
 }
 
-/* Of f16: the processor's own take the second of two zeros, and of two where one is NaN.  So they are asked both ways:
- * of zeros the bits of both make the one that has to win, and NaN comes from the sum. */
-static LLVMValueRef half_extremum(const VecBuilder *vec, LLVMValueRef x, LLVMValueRef y, bool is_maximum, int lanes) {
+/* By comparisons: each keeps the second of two zeros, and of two where one is NaN.  So they are made both ways: of
+ * zeros the bits of both make the one that has to win, and NaN comes from the sum. */
+static LLVMValueRef extremum_by_bits(const VecBuilder *vec, LLVMValueRef x, LLVMValueRef y, bool is_maximum,
+                                     PrimitiveType bits, int lanes) {
   LLVMBuilderRef b = vec->builder;
-  LLVMTypeRef type = LLVMTypeOf(x), s16 = vec_type(vec, TYPE_S16, lanes);
+  LLVMTypeRef type = LLVMTypeOf(x), integer = vec_type(vec, bits, lanes);
   LLVMRealPredicate wins = is_maximum ? LLVMRealOGT : LLVMRealOLT;
   LLVMValueRef first = LLVMBuildSelect(b, LLVMBuildFCmp(b, wins, x, y, ""), x, y, "");
   LLVMValueRef second = LLVMBuildSelect(b, LLVMBuildFCmp(b, wins, y, x, ""), y, x, "");
-  first = LLVMBuildBitCast(b, first, s16, "");
-  second = LLVMBuildBitCast(b, second, s16, "");
+  first = LLVMBuildBitCast(b, first, integer, "");
+  second = LLVMBuildBitCast(b, second, integer, "");
   LLVMValueRef both = is_maximum ? LLVMBuildAnd(b, first, second, "") : LLVMBuildOr(b, first, second, "");
   LLVMValueRef is_nan = LLVMBuildFCmp(b, LLVMRealUNO, x, y, "");
   return LLVMBuildSelect(b, is_nan, LLVMBuildFAdd(b, x, y, ""), LLVMBuildBitCast(b, both, type, ""), "");
+}
+
+/* The integer of the width of |kind| where comparisons make its extrema, else TYPE_INVALID: f16, whose instructions
+ * compare, and floats that have no registers, for which LLVM has no function of a library. */
+static PrimitiveType compared_bits(const VecTarget *target, LLVMTypeKind kind) {
+  if (kind == LLVMHalfTypeKind) return TYPE_S16;
+  if (kind == LLVMFloatTypeKind && target->lacks_f32) return TYPE_S32;
+  return kind == LLVMDoubleTypeKind && target->lacks_f64 ? TYPE_S64 : TYPE_INVALID;
 }
 
 /* NaN wins from either side and -0 < +0 (IEEE 754-2019 maximum, as XLA has it).  Against a constant one comparison
@@ -187,7 +196,8 @@ static LLVMValueRef extremum(const VecBuilder *vec, const LLVMValueRef *operands
   bool is_vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
   int lanes = is_vector ? (int)LLVMGetVectorSize(type) : 1;
   LLVMTypeKind kind = LLVMGetTypeKind(is_vector ? LLVMGetElementType(type) : type);
-  if (kind == LLVMHalfTypeKind) return half_extremum(vec, operands[0], operands[1], is_maximum, lanes);
+  PrimitiveType bits = compared_bits(vec->target, kind);
+  if (bits != TYPE_INVALID) return extremum_by_bits(vec, operands[0], operands[1], is_maximum, bits, lanes);
   LLVMValueRef result =
       extremum_by_instruction(vec, kind == LLVMDoubleTypeKind, operands[0], operands[1], is_maximum, lanes);
   if (result != NULL) return result;
