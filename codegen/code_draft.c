@@ -144,10 +144,20 @@ static const ContractionScratch *scratch_limits(const CodeDraft *draft, const Hl
   return limits;
 }
 
+/* Whether a function multiplies narrow types, so much that code of its own for processors that do so faster pays. */
+static bool any_multiplies_narrow(const KernelUse *const *uses, const KernelStrategy *strategies, int32_t count) {
+  for (int32_t k = 0; k < count; k++) {
+    const Kernel *kernel = uses[k]->kernel;
+    if (!kernel_is_tiny(kernel) && kernel_strategy_multiplies_narrow(kernel, &strategies[k])) return true;
+  }
+  return false;
+}
+
 /* Of the largest kind of processor. */
 static void measure_strategies(CodeDraft *draft, const HloModule *module, const KernelUse *const *uses,
-                               const HloScratchLimit *limit, const VecTarget *targets, int target_count,
-                               HloScratch *scratch) {
+                               const HloScratchLimit *limit, HloScratch *scratch) {
+  VecTarget targets[LLVM_MOST_VARIANTS];
+  int target_count = llvm_vec_targets(&draft->target, targets);
   ScratchBalance balance = {.arena = draft->arena,
                             .count = draft->kernels->identity_count,
                             .uses = uses,
@@ -165,6 +175,10 @@ static void measure_strategies(CodeDraft *draft, const HloModule *module, const 
       scratch[k].bytes = max_i64(scratch[k].bytes, needed.bytes);
       scratch[k].bytes_per_worker = max_i64(scratch[k].bytes_per_worker, needed.bytes_per_worker);
     }
+    bool may_be_more = t + 1 == target_count && t > 0 && !draft->target.multiplies_narrow;
+    if (!may_be_more || !any_multiplies_narrow(uses, strategies, balance.count)) continue;
+    draft->target.multiplies_narrow = true;
+    target_count = llvm_vec_targets(&draft->target, targets);
   }
 }
 
@@ -179,15 +193,15 @@ Status code_draft_measure(CodeDraft *draft, const HloModule *module, const HloSc
   if (draft->scratch_of_identity != NULL) return STATUS_OK;
   RETURN_IF_ERROR(code_draft_make_kernels(draft, module, diag));
   RETURN_IF_ERROR(code_draft_make_plans(draft, module, diag));
-  VecTarget targets[LLVM_MOST_VARIANTS];
-  int count = llvm_vec_targets(&draft->target, targets);
   const KernelUse *const *uses = first_uses(draft->arena, draft->kernels);
   HloScratch *scratch = ARENA_NEW_ARRAY(draft->arena, HloScratch, draft->kernels->identity_count + 1);
   if (draft->plans != NULL) {
+    VecTarget targets[LLVM_MOST_VARIANTS];
+    int count = llvm_vec_targets(&draft->target, targets);
     RETURN_IF_ERROR(module_plans_lay_out(draft->arena, draft->plans, targets, count, diag));
     measure_plans(draft, uses, scratch);
   } else {
-    measure_strategies(draft, module, uses, limit, targets, count, scratch);
+    measure_strategies(draft, module, uses, limit, scratch);
   }
   draft->scratch_of_identity = scratch;
   return STATUS_OK;

@@ -246,7 +246,7 @@ static Status emit_functions(const PartEmitter *emitter, int variant) {
 static void emit_way_in(const PartEmitter *emitter, const char *entry_name) {
   LLVMModuleRef module = emitter->vec.module;
   int count = emitter->target.variant_count;
-  if (count != CPU_VARIANT_COUNT) return;
+  if (count < 2) return;
   LLVMValueRef functions[CPU_VARIANT_COUNT] = {NULL};
   for (int v = 0; v < count; v++) {
     const char *name = arena_printf(emitter->arena, "%s.%s", entry_name, emitter->target.variants[v].name);
@@ -259,7 +259,7 @@ static void emit_way_in(const PartEmitter *emitter, const char *entry_name) {
       ir_function_share(functions[v]);
     }
   }
-  cpu_dispatch_emit(module, entry_name, functions);
+  cpu_dispatch_emit(module, entry_name, functions, count);
 }
 
 /* What the object has once: the ways in and the descriptor. */

@@ -73,9 +73,9 @@ static Status emit_variant(const ModuleEmitter *emitter, int number, EntryFuncti
 /* The way into one of |functions|, if there are several. */
 static void emit_way_in(const ModuleEmitter *emitter, const char *name, const LLVMValueRef *functions) {
   int count = emitter->target->variant_count;
-  if (count != CPU_VARIANT_COUNT || functions[0] == NULL) return;
+  if (count < 2 || functions[0] == NULL) return;
   for (int i = 0; i < count; i++) LLVMSetLinkage(functions[i], LLVMInternalLinkage);
-  cpu_dispatch_emit(emitter->llvm_module, name, functions);
+  cpu_dispatch_emit(emitter->llvm_module, name, functions, count);
 }
 
 /* All variants, the ways in, and the descriptor. */

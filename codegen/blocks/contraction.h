@@ -43,6 +43,10 @@ const ContractionBlocking *contraction_blocking_choose(Arena *arena, const Kerne
 /* Bytes of scratch, a multiple of 64, for packed blocks and unfinished sums; at most 2 MiB. */
 int64_t contraction_scratch_bytes(const ContractionBlocking *blocking);
 
+/* Whether both factors are bf16, or bytes, and there are so many products that processors with instructions for those
+ * gain by code of their own.  Few rows are read as fast as memory gives them by any. */
+bool contraction_multiplies_narrow(const Kernel *kernel, const ContractionBlocking *blocking);
+
 /* So many bytes need not save time: what is free, and 4 KiB. */
 int64_t contraction_few_bytes(ContractionScratch limit);
 /* Times the time that what needs more must save. */

@@ -198,3 +198,10 @@ KernelScratch kernel_strategy_scratch(const KernelStrategy *strategy) {
   int64_t further = strategy->phase_count > 0 ? strategy->chunk_bytes : each;
   return (KernelScratch){strategy->scratch_bytes, strategy->chunk_limit > 1 ? further : 0};
 }
+
+bool kernel_strategy_multiplies_narrow(const Kernel *kernel, const KernelStrategy *strategy) {
+  for (int p = 0; p < kernel->part_count; p++) {
+    if (kernel_strategy_multiplies_narrow(kernel->parts[p].kernel, &strategy->parts[p])) return true;
+  }
+  return strategy->form == KERNEL_FORM_CONTRACTION && contraction_multiplies_narrow(kernel, strategy->contraction);
+}

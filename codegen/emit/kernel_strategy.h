@@ -127,6 +127,9 @@ typedef struct KernelScratch {
 } KernelScratch;
 KernelScratch kernel_strategy_scratch(const KernelStrategy *strategy);
 
+/* Whether most of the time goes into products of narrow types (contraction_multiplies_narrow). */
+bool kernel_strategy_multiplies_narrow(const Kernel *kernel, const KernelStrategy *strategy);
+
 /* A Kernel so small that calling a function for it costs as much as running it: a few points, no scratch. */
 bool kernel_is_tiny(const Kernel *kernel);
 

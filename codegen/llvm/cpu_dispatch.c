@@ -11,23 +11,34 @@ enum { EAX, EBX, ECX, EDX, REGISTER_COUNT };
 /* Bits that must all be set in one register. */
 typedef struct CpuNeed {
   CpuVariantId variant;
-  uint32_t leaf;
+  uint32_t leaf, subleaf;
   int reg;
   uint32_t bits;
+  bool is_own; /* better variants do not ask for it */
 } CpuNeed;
 
 #define BIT(n) (1u << (n))
 #define XCR0_LEAF UINT32_MAX /* not of cpuid: what the operating system saves */
 
+/* The first letters of a vendor's name, which no other's has all bits of.  Others' products of two bf16 take longer
+ * than those of f32 (Sapphire Rapids: 1.8 times the time), so without a matrix unit they are better off without. */
+#define AMD_NAME 0x68747541u
+
 static const CpuNeed needs[] = {
     /* sse3 ssse3 fma cx16 sse4.1 sse4.2 movbe popcnt osxsave avx f16c */
-    {CPU_VARIANT_AVX2, 1, ECX,
-     BIT(0) | BIT(9) | BIT(12) | BIT(13) | BIT(19) | BIT(20) | BIT(22) | BIT(23) | BIT(27) | BIT(28) | BIT(29)},
-    {CPU_VARIANT_AVX2, 7, EBX, BIT(3) | BIT(5) | BIT(8)},                          /* bmi avx2 bmi2 */
-    {CPU_VARIANT_AVX2, 0x80000001u, ECX, BIT(0) | BIT(5)},                         /* lahf lzcnt */
-    {CPU_VARIANT_AVX2, XCR0_LEAF, EAX, BIT(1) | BIT(2)},                           /* xmm ymm */
-    {CPU_VARIANT_AVX512, 7, EBX, BIT(16) | BIT(17) | BIT(28) | BIT(30) | BIT(31)}, /* f dq cd bw vl */
-    {CPU_VARIANT_AVX512, XCR0_LEAF, EAX, BIT(5) | BIT(6) | BIT(7)},                /* k zmm0-15 zmm16-31 */
+    {CPU_VARIANT_AVX2, 1, 0, ECX,
+     BIT(0) | BIT(9) | BIT(12) | BIT(13) | BIT(19) | BIT(20) | BIT(22) | BIT(23) | BIT(27) | BIT(28) | BIT(29), false},
+    {CPU_VARIANT_AVX2, 7, 0, EBX, BIT(3) | BIT(5) | BIT(8), false},                          /* bmi avx2 bmi2 */
+    {CPU_VARIANT_AVX2, 0x80000001u, 0, ECX, BIT(0) | BIT(5), false},                         /* lahf lzcnt */
+    {CPU_VARIANT_AVX2, XCR0_LEAF, 0, EAX, BIT(1) | BIT(2), false},                           /* xmm ymm */
+    {CPU_VARIANT_AVX512, 7, 0, EBX, BIT(16) | BIT(17) | BIT(28) | BIT(30) | BIT(31), false}, /* f dq cd bw vl */
+    {CPU_VARIANT_AVX512, XCR0_LEAF, 0, EAX, BIT(5) | BIT(6) | BIT(7), false},                /* k zmm0-15 zmm16-31 */
+    {CPU_VARIANT_BF16, 7, 0, ECX, BIT(11), false},                                           /* vnni */
+    {CPU_VARIANT_BF16, 7, 1, EAX, BIT(5), false}, /* bf16; zeros where there is no such subleaf */
+    {CPU_VARIANT_BF16, 0, 0, EBX, AMD_NAME, true},
+    {CPU_VARIANT_AMX, 7, 0, ECX, BIT(1), false},                                /* vbmi */
+    {CPU_VARIANT_AMX, 7, 0, EDX, BIT(22) | BIT(23) | BIT(24) | BIT(25), false}, /* amx-bf16 fp16 amx-tile amx-int8 */
+    {CPU_VARIANT_AMX, XCR0_LEAF, 0, EAX, BIT(17) | BIT(18), false},             /* tilecfg tiledata */
 };
 
 enum { OSXSAVE_BIT = 27, EXTENDED_FEATURES_LEAF = 7 };
@@ -39,6 +50,7 @@ typedef struct DispatchEmitter {
   LLVMTypeRef i32, pointer;
   LLVMValueRef function; /* the one being built */
   LLVMValueRef cpuid;    /* emit_cpuid's */
+  int variant_count;
 } DispatchEmitter;
 
 static LLVMValueRef int_value(const DispatchEmitter *emitter, uint32_t value) {
@@ -73,22 +85,22 @@ static LLVMValueRef call_assembly(const DispatchEmitter *emitter, const char *te
   return LLVMBuildCall2(emitter->builder, type, assembly, inputs, input_count, "");
 }
 
-/* xlac.cpuid(leaf): the four registers of subleaf 0.  A function of its own: to select a piece of assembly with so many
+/* xlac.cpuid(leaf, subleaf): the four registers.  A function of its own: to select a piece of assembly with so many
  * registers takes LLVM longer than all the rest here. */
 static void emit_cpuid(DispatchEmitter *emitter) {
   LLVMTypeRef fields[REGISTER_COUNT] = {emitter->i32, emitter->i32, emitter->i32, emitter->i32};
   LLVMTypeRef registers = LLVMStructTypeInContext(emitter->context, fields, REGISTER_COUNT, false);
-  LLVMTypeRef type = LLVMFunctionType(registers, &emitter->i32, 1, false);
+  LLVMTypeRef type = LLVMFunctionType(registers, fields, 2, false);
   emitter->cpuid = add_function(emitter, "xlac.cpuid", type, false);
-  LLVMValueRef inputs[2] = {LLVMGetParam(emitter->cpuid, 0), int_value(emitter, 0)};
+  LLVMValueRef inputs[2] = {LLVMGetParam(emitter->cpuid, 0), LLVMGetParam(emitter->cpuid, 1)};
   LLVMValueRef values = call_assembly(emitter, "cpuid", "={ax},={bx},={cx},={dx},{ax},{cx},~{dirflag},~{fpsr},~{flags}",
                                       REGISTER_COUNT, inputs, 2);
   LLVMBuildRet(emitter->builder, values);
 }
 
-static LLVMValueRef cpuid(const DispatchEmitter *emitter, uint32_t leaf) {
-  LLVMValueRef input = int_value(emitter, leaf);
-  return LLVMBuildCall2(emitter->builder, LLVMGlobalGetValueType(emitter->cpuid), emitter->cpuid, &input, 1, "");
+static LLVMValueRef cpuid(const DispatchEmitter *emitter, uint32_t leaf, uint32_t subleaf) {
+  LLVMValueRef inputs[2] = {int_value(emitter, leaf), int_value(emitter, subleaf)};
+  return LLVMBuildCall2(emitter->builder, LLVMGlobalGetValueType(emitter->cpuid), emitter->cpuid, inputs, 2, "");
 }
 
 static LLVMValueRef read_xcr0(const DispatchEmitter *emitter) {
@@ -104,17 +116,20 @@ static LLVMValueRef has_bits(const DispatchEmitter *emitter, LLVMValueRef regist
 
 /* The best variant all of whose needs are met, those of lower ones included. */
 static LLVMValueRef best_variant(const DispatchEmitter *emitter) {
+  LLVMBuilderRef builder = emitter->builder;
   LLVMValueRef best = int_value(emitter, 0), met = LLVMConstInt(LLVMInt1TypeInContext(emitter->context), 1, false);
   LLVMValueRef xcr0 = read_xcr0(emitter);
-  for (int variant = 1; variant < CPU_VARIANT_COUNT; variant++) {
+  for (int variant = 1; variant < emitter->variant_count; variant++) {
+    LLVMValueRef own = LLVMConstInt(LLVMInt1TypeInContext(emitter->context), 1, false);
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
       if ((int)needs[i].variant != variant) continue;
-      LLVMValueRef registers = needs[i].leaf == XCR0_LEAF ? xcr0 : cpuid(emitter, needs[i].leaf);
+      LLVMValueRef registers = needs[i].leaf == XCR0_LEAF ? xcr0 : cpuid(emitter, needs[i].leaf, needs[i].subleaf);
       LLVMValueRef has = has_bits(emitter, registers, needs[i].reg, needs[i].bits);
-      met = LLVMBuildAnd(emitter->builder, met, has, "");
+      LLVMValueRef *all = needs[i].is_own ? &own : &met;
+      *all = LLVMBuildAnd(builder, *all, has, "");
     }
-    LLVMValueRef step = LLVMBuildZExt(emitter->builder, met, emitter->i32, "");
-    best = LLVMBuildAdd(emitter->builder, best, step, "");
+    best =
+        LLVMBuildSelect(builder, LLVMBuildAnd(builder, met, own, ""), int_value(emitter, (uint32_t)variant), best, "");
   }
   return best;
 }
@@ -123,12 +138,12 @@ static LLVMValueRef best_variant(const DispatchEmitter *emitter) {
 static LLVMValueRef emit_cpu_best(DispatchEmitter *emitter) {
   LLVMValueRef function = add_function(emitter, "xlac.cpu_best", LLVMFunctionType(emitter->i32, NULL, 0, false), false);
   LLVMBasicBlockRef old = add_block(emitter), has_leaf = add_block(emitter), saves = add_block(emitter);
-  LLVMValueRef last_leaf = LLVMBuildExtractValue(emitter->builder, cpuid(emitter, 0), EAX, "");
+  LLVMValueRef last_leaf = LLVMBuildExtractValue(emitter->builder, cpuid(emitter, 0, 0), EAX, "");
   LLVMValueRef exists =
       LLVMBuildICmp(emitter->builder, LLVMIntUGE, last_leaf, int_value(emitter, EXTENDED_FEATURES_LEAF), "");
   LLVMBuildCondBr(emitter->builder, exists, has_leaf, old);
   position(emitter, has_leaf);
-  LLVMBuildCondBr(emitter->builder, has_bits(emitter, cpuid(emitter, 1), ECX, BIT(OSXSAVE_BIT)), saves, old);
+  LLVMBuildCondBr(emitter->builder, has_bits(emitter, cpuid(emitter, 1, 0), ECX, BIT(OSXSAVE_BIT)), saves, old);
   position(emitter, old);
   LLVMBuildRet(emitter->builder, int_value(emitter, 0));
   position(emitter, saves);
@@ -181,7 +196,7 @@ static LLVMValueRef emit_cpu_choice(DispatchEmitter *emitter) {
   LLVMBuildRet(emitter->builder, best);
   position(emitter, forced);
   LLVMValueRef choice = best;
-  for (int i = 0; i < CPU_VARIANT_COUNT; i++) {
+  for (int i = 0; i < emitter->variant_count; i++) {
     LLVMValueRef variant = int_value(emitter, (uint32_t)i);
     LLVMValueRef lower = LLVMBuildICmp(emitter->builder, LLVMIntULT, variant, best, "");
     LLVMValueRef named = is_string(emitter, text, cpu_variant((CpuVariantId)i)->name);
@@ -238,7 +253,7 @@ static void emit_calls(const DispatchEmitter *emitter, LLVMValueRef choice, LLVM
   unsigned count = LLVMCountParams(emitter->function);
   XLAC_CHECK(count <= sizeof arguments / sizeof *arguments);
   LLVMGetParams(emitter->function, arguments);
-  for (int i = 0; i < CPU_VARIANT_COUNT; i++) {
+  for (int i = 0; i < emitter->variant_count; i++) {
     blocks[i] = add_block(emitter);
     position(emitter, blocks[i]);
     LLVMValueRef status = LLVMBuildCall2(builder, type, variants[i], arguments, count, "");
@@ -246,13 +261,14 @@ static void emit_calls(const DispatchEmitter *emitter, LLVMValueRef choice, LLVM
     LLVMBuildRet(builder, status);
   }
   position(emitter, start);
-  LLVMValueRef branch = LLVMBuildSwitch(builder, choice, blocks[0], CPU_VARIANT_COUNT);
-  for (int i = 1; i < CPU_VARIANT_COUNT; i++) LLVMAddCase(branch, int_value(emitter, (uint32_t)i + 1), blocks[i]);
+  LLVMValueRef branch = LLVMBuildSwitch(builder, choice, blocks[0], (unsigned)emitter->variant_count);
+  for (int i = 1; i < emitter->variant_count; i++) LLVMAddCase(branch, int_value(emitter, (uint32_t)i + 1), blocks[i]);
 }
 
-void cpu_dispatch_emit(LLVMModuleRef module, const char *name, const LLVMValueRef variants[CPU_VARIANT_COUNT]) {
+void cpu_dispatch_emit(LLVMModuleRef module, const char *name, const LLVMValueRef *variants, int count) {
   LLVMContextRef context = LLVMGetModuleContext(module);
-  DispatchEmitter emitter = {.context = context, .module = module, .builder = LLVMCreateBuilderInContext(context)};
+  DispatchEmitter emitter = {
+      .context = context, .module = module, .builder = LLVMCreateBuilderInContext(context), .variant_count = count};
   emitter.i32 = LLVMInt32TypeInContext(context);
   emitter.pointer = LLVMPointerTypeInContext(context, 0);
   LLVMValueRef cpu_choice = emit_cpu_choice(&emitter);

@@ -16,13 +16,14 @@ LlvmTargetPool *llvm_target_pool_create(void);
 void llvm_target_pool_destroy(LlvmTargetPool *pool);
 
 typedef struct LlvmOptions {
-  StringView mcpu;  /* LLVM CPU name, "native" (also when empty), or "dispatch": variants for baseline x86-64, AVX2 and
+  StringView mcpu;  /* LLVM CPU name, "native" (also when empty), or "dispatch": variants for baseline x86-64, AVX2,
                        AVX-512 */
   StringView mattr; /* LLVM feature list, may be empty; of one CPU only */
   int opt_level;    /* 0 … 3 */
   const MachineDescription *machine; /* NULL: the host; one with an [isa] of its own leaves mcpu and mattr unread */
-  bool flush_denormals;              /* subnormal operands and results are zeros, as in XLA:CPU */
-  LlvmTargetPool *pool;              /* NULL: none; the code does not depend on it */
+  bool multiplies_narrow; /* "dispatch" has variants for processors that multiply narrow types faster as well */
+  bool flush_denormals;   /* subnormal operands and results are zeros, as in XLA:CPU */
+  LlvmTargetPool *pool;   /* NULL: none; the code does not depend on it */
 } LlvmOptions;
 
 /* Whose code a triple, as LLVM writes it, asks for. */
@@ -46,7 +47,7 @@ MUST_USE Status llvm_check_cpu(StringView mcpu, StringView mattr, DiagSink *diag
  * STATUS_INVALID ("machine-isa") for a cpu, features or an abi that it has not, at the description's line. */
 MUST_USE Status llvm_check_machine(const MachineDescription *machine, DiagSink *diag);
 
-/* The CPU to compile for where only this machine matters, but the variant |name| ("baseline", "avx2", "avx512") is
+/* The CPU to compile for where only this machine matters, but the variant |name| ("baseline", "avx2", …) is
  * asked for: that variant's CPU, or "native" when there is no such variant or the machine cannot run it. */
 StringView llvm_native_variant(StringView name);
 
@@ -60,7 +61,7 @@ void llvm_describe_target(const LlvmOptions *options, StringBuilder *out);
 
 /* The kinds of processors that code for |options|, which have been checked, is made for: a VecTarget for each; how many
  * there are. */
-enum { LLVM_MOST_VARIANTS = 3 };
+enum { LLVM_MOST_VARIANTS = 5 };
 int llvm_vec_targets(const LlvmOptions *options, VecTarget out_targets[LLVM_MOST_VARIANTS]);
 
 #endif

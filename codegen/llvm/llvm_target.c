@@ -140,16 +140,25 @@ static void make_variants(const LlvmOptions *options, LlvmTarget *target) {
   } else if (is_native(options->mcpu)) {
     target->variants[target->variant_count++] = native_variant(options->mattr);
   } else if (is_dispatch(options->mcpu)) {
-    for (int i = 0; i < CPU_VARIANT_COUNT; i++) {
+    int count = options->multiplies_narrow ? CPU_VARIANT_COUNT : CPU_VARIANT_NARROW;
+    for (int i = 0; i < count; i++) {
       const CpuVariant *variant = cpu_variant((CpuVariantId)i);
       const CpuLevel *level = cpu_level_find(sv_from_cstring(variant->cpu));
-      target->variants[target->variant_count++] = make_variant(variant->name, level->cpu, level->features, SV(""));
+      target->variants[target->variant_count++] = make_variant(variant->name, variant->base, level->features, SV(""));
     }
   } else {
     const CpuLevel *level = cpu_level_find(options->mcpu);
     target->variants[target->variant_count++] = make_variant(NULL, level->cpu, level->features, options->mattr);
   }
   for (int i = 0; i < target->variant_count; i++) target->variants[i].vec.flushes_denormals = options->flush_denormals;
+}
+
+/* As far as the variants of an object differ. */
+static bool can_run(const VecTarget *host, const VecTarget *needed) {
+  return host->vector_bits >= needed->vector_bits && host->has_fma >= needed->has_fma &&
+         host->has_vnni >= needed->has_vnni && host->has_bf16_pairs >= needed->has_bf16_pairs &&
+         host->has_f16_arithmetic >= needed->has_f16_arithmetic && host->has_matrix_s8 >= needed->has_matrix_s8 &&
+         host->has_matrix_bf16 >= needed->has_matrix_bf16;
 }
 
 StringView llvm_native_variant(StringView name) {
@@ -159,8 +168,7 @@ StringView llvm_native_variant(StringView name) {
   for (int i = 0; i < CPU_VARIANT_COUNT; i++) {
     const CpuVariant *variant = cpu_variant((CpuVariantId)i);
     VecTarget needed = cpu_vec_target(cpu_level_find(sv_from_cstring(variant->cpu))->features);
-    bool runs = host.vec.vector_bits >= needed.vector_bits && host.vec.has_fma >= needed.has_fma;
-    if (runs && sv_equal_cstring(name, variant->name)) cpu = sv_from_cstring(variant->cpu);
+    if (can_run(&host.vec, &needed) && sv_equal_cstring(name, variant->name)) cpu = sv_from_cstring(variant->cpu);
   }
   LLVMDisposeMessage(host.features);
   LLVMDisposeMessage(host.cpu);

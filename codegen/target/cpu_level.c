@@ -56,9 +56,11 @@ static const CpuLevel cpu_levels[] = {
 enum { CPU_LEVEL_COUNT = sizeof cpu_levels / sizeof *cpu_levels };
 
 static const CpuVariant cpu_variants[CPU_VARIANT_COUNT] = {
-    [CPU_VARIANT_BASELINE] = {"baseline", "x86-64"},
-    [CPU_VARIANT_AVX2] = {"avx2", "x86-64-v3"},
-    [CPU_VARIANT_AVX512] = {"avx512", "x86-64-v4"},
+    [CPU_VARIANT_BASELINE] = {"baseline", "x86-64", "x86-64"},
+    [CPU_VARIANT_AVX2] = {"avx2", "x86-64-v3", "x86-64-v3"},
+    [CPU_VARIANT_AVX512] = {"avx512", "x86-64-v4", "x86-64-v4"},
+    [CPU_VARIANT_BF16] = {"bf16", "cooperlake", "x86-64-v4"},
+    [CPU_VARIANT_AMX] = {"amx", "sapphirerapids", "x86-64-v4"},
 };
 
 const CpuVariant *cpu_variant(CpuVariantId id) {

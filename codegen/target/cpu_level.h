@@ -20,17 +20,22 @@ void cpu_level_names(StringBuilder *out, StringView meant, StringView *out_neare
 /* The vector code for a processor with the LLVM feature list |features|, the last mention of each counting. */
 VecTarget cpu_vec_target(const char *features);
 
-/* The variants of an object for unknown processors, from the least to the best. */
+/* The variants of an object for unknown processors, from the least to the best.  Those from CPU_VARIANT_NARROW on pay
+ * where factors are narrow alone: an object has all of them, or none. */
 typedef enum CpuVariantId {
   CPU_VARIANT_BASELINE,
   CPU_VARIANT_AVX2,
   CPU_VARIANT_AVX512,
-  CPU_VARIANT_COUNT
+  CPU_VARIANT_BF16, /* AVX-512 with products of two bf16 and of four bytes: Zen 4, Cooper Lake */
+  CPU_VARIANT_AMX,  /* with a matrix unit, f16 in its own lanes, bytes in any order: Sapphire Rapids */
+  CPU_VARIANT_COUNT,
+  CPU_VARIANT_NARROW = CPU_VARIANT_BF16
 } CpuVariantId;
 
 typedef struct CpuVariant {
   const char *name; /* of its functions' suffix, and in the environment variable XLAC_CPU */
-  const char *cpu;  /* a name of cpu_level_find */
+  const char *cpu;  /* a name of cpu_level_find, whose features the variant has */
+  const char *base; /* as LLVM calls what else may be relied on: no more than is asked of a processor */
 } CpuVariant;
 
 const CpuVariant *cpu_variant(CpuVariantId id);

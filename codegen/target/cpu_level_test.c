@@ -81,14 +81,23 @@ static void cpu_variant_each_adds_to_the_last(void **state) {
   VecTarget previous = {0};
   for (int i = 0; i < CPU_VARIANT_COUNT; i++) {
     VecTarget target = of_cpu(cpu_variant((CpuVariantId)i)->cpu);
-    assert_true(target.vector_bits > previous.vector_bits);
+    assert_true(target.vector_bits > previous.vector_bits || i >= CPU_VARIANT_NARROW);
+    assert_true(target.vector_bits >= previous.vector_bits);
     assert_true(target.has_fma >= previous.has_fma);
     assert_true(target.has_masks_32 >= previous.has_masks_32);
+    assert_true(target.has_vnni >= previous.has_vnni && target.has_bf16_pairs >= previous.has_bf16_pairs);
+    assert_true(target.has_matrix_s8 >= previous.has_matrix_s8);
     previous = target;
   }
   assert_string_equal(cpu_variant(CPU_VARIANT_BASELINE)->name, "baseline");
   assert_string_equal(cpu_variant(CPU_VARIANT_AVX2)->name, "avx2");
   assert_string_equal(cpu_variant(CPU_VARIANT_AVX512)->name, "avx512");
+  assert_string_equal(cpu_variant(CPU_VARIANT_BF16)->name, "bf16");
+  assert_string_equal(cpu_variant(CPU_VARIANT_AMX)->name, "amx");
+  assert_false(of_cpu(cpu_variant(CPU_VARIANT_AVX512)->cpu).has_vnni);
+  VecTarget pairs = of_cpu(cpu_variant(CPU_VARIANT_BF16)->cpu), matrix = of_cpu(cpu_variant(CPU_VARIANT_AMX)->cpu);
+  assert_true(pairs.has_vnni && pairs.has_bf16_pairs && !pairs.has_matrix_bf16 && !pairs.has_byte_permutes);
+  assert_true(matrix.has_matrix_s8 && matrix.has_matrix_bf16);
 }
 
 static void cpu_level_names_says_what_was_meant(void **state) {
