@@ -207,13 +207,10 @@ Status code_draft_measure(CodeDraft *draft, const HloModule *module, const HloSc
   return STATUS_OK;
 }
 
-/* By |policy|, with runs.  |out_bytes|: the workspace with the space of residents. */
-static Status try_residents(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment,
-                            const KernelTable *kernels, ResidencyPolicy policy, KeptPlans *cache, ModulePlans *plans,
-                            DiagSink *diag, int64_t *out_bytes) {
+/* The runs of |plans|.  |out_bytes|: the workspace with the space of residents. */
+static Status find_runs(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment,
+                        const KernelTable *kernels, ModulePlans *plans, DiagSink *diag, int64_t *out_bytes) {
   *out_bytes = assignment->workspace_bytes;
-  RETURN_IF_ERROR(
-      module_plans_keep(draft->arena, module, assignment, kernels, &draft->tiler, policy, cache, diag, plans));
   if (plans->has_residents) {
     VecTarget targets[LLVM_MOST_VARIANTS];
     int count = llvm_vec_targets(&draft->target, targets);
@@ -223,6 +220,15 @@ static Status try_residents(CodeDraft *draft, const HloModule *module, const Buf
   }
   /* with residents there are others to weigh it against */
   return module_runs_find(draft->arena, module, assignment, kernels, plans, plans->has_residents, diag, &plans->runs);
+}
+
+/* By |policy|, with runs. */
+static Status try_residents(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment,
+                            const KernelTable *kernels, ResidencyPolicy policy, KeptPlans *cache, ModulePlans *plans,
+                            DiagSink *diag, int64_t *out_bytes) {
+  RETURN_IF_ERROR(
+      module_plans_keep(draft->arena, module, assignment, kernels, &draft->tiler, policy, cache, diag, plans));
+  return find_runs(draft, module, assignment, kernels, plans, diag, out_bytes);
 }
 
 /* Policies, each of which knows more than those before it; what is tried where the first has lacked room; and how
@@ -369,6 +375,21 @@ static Status cut_both(CodeDraft *draft, const HloModule *module, const BufferAs
   return STATUS_OK;
 }
 
+/* What saves bytes may take so many times the cycles: other plans of the same arrays do not change much else. */
+static const double SAVING_CYCLES = 1.001;
+
+/* |best| with plans that move less in the room that residents leave, where all of it then takes no more cycles. */
+static Status try_savings(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
+                          DiagSink *diag, KeepTrial *best) {
+  KeepTrial saving = *best;
+  if (!best->plans.has_residents || !module_plans_save(draft->arena, &draft->tiler, &best->before, &saving.plans))
+    return STATUS_OK;
+  RETURN_IF_ERROR(find_runs(draft, module, assignment, saving.kernels, &saving.plans, diag, &saving.bytes));
+  KeptCost known = trial_cost(best), cost = trial_cost(&saving);
+  if (cost.bytes < known.bytes && cost.cycles <= known.cycles * SAVING_CYCLES && saving.bytes <= most) *best = saving;
+  return STATUS_OK;
+}
+
 /* By the policies that tell something of |before|.  The last of |out_trials| is by policy_for_rest if |*out_lacks|. */
 static Status try_policies(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment,
                            const ModulePlans *before, KeptPlans *cache, DiagSink *diag, KeepTrial *out_trials,
@@ -406,6 +427,7 @@ Status code_draft_keep(CodeDraft *draft, const HloModule *module, BufferAssignme
     RETURN_IF_ERROR(try_refill(draft, module, assignment, most, cache, diag, best));
     RETURN_IF_ERROR(lacks_room ? cut_both(draft, module, assignment, most, cache, diag, &tried[count - 1], best)
                                : try_strips(draft, module, assignment, most, cache, diag, best));
+    RETURN_IF_ERROR(try_savings(draft, module, assignment, most, diag, best));
     take_trial(draft, best, assignment);
     bool is_proved = !draft->plans->has_residents || draft->plans->detail < PLANS_PROVED;
     if (is_proved && !written_plans_have_residents(&draft->written)) return STATUS_OK;

@@ -38,6 +38,7 @@ typedef struct ModulePlan {
                              it is a file's and needs more memory than the plan that it stands for */
   bool is_move;           /* of no Kernel: a LoopMove's */
   int64_t base, limit;    /* RESIDENT: its own tiles lie between these bytes of the Buffer (PlanInterface) */
+  const PlanInterface *interface; /* of module_plans_keep; NULL: nothing is resident around it */
 } ModulePlan;
 
 /* What is moved around a loop because it is resident in its body. */
@@ -108,6 +109,12 @@ KernelTable *module_plans_cut(Arena *arena, const HloModule *module, const Buffe
                               const KernelTable *kernels, const TilerOptions *options, ResidencyPolicy policy,
                               bool cuts_sums, const ModulePlans *before, const ModulePlans *best,
                               ModulePlans *out_plans);
+/* |plans|, what module_plans_keep has made of |before|, with others for the Kernels whose tiles load much again and
+ * again: under the same interface they move fewer bytes, in not more cycles than that is worth
+ * (TILER_TRANSFERS_WEIGHT).  False: there are none.  In |arena|; to be laid out and put in runs again. */
+bool module_plans_save(Arena *arena, const TilerOptions *options, const ModulePlans *before, ModulePlans *plans);
+/* Whether another may take the place of |plan|, which has nothing resident. */
+bool module_plan_may_change(const Plan *plan);
 /* The plan of |use| if another may take its place; NULL: none may, or there is none. */
 const Plan *module_plans_to_change(const ModulePlans *plans, const KernelUse *use);
 /* A plan in |room| bytes of the Buffer, made with a third of the effort; NULL: there is none, or it is too long. */

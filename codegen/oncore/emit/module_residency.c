@@ -57,13 +57,13 @@ typedef struct PlanKeeper {
 
 /* --- plans in less room --- */
 
-static bool may_change(const Plan *plan) {
+bool module_plan_may_change(const Plan *plan) {
   return plan->estimate > 0 && plan_instance_count(plan) <= MOST_KEPT_INSTANCES;
 }
 
 const Plan *module_plans_to_change(const ModulePlans *plans, const KernelUse *use) {
   const Plan *plan = module_plans_of(plans, use);
-  return plan != NULL && may_change(plan) ? plan : NULL;
+  return plan != NULL && module_plan_may_change(plan) ? plan : NULL;
 }
 
 static const Plan *plan_to_change(void *self, const KernelUse *use) {
@@ -224,6 +224,7 @@ static int32_t number_under(PlanKeeper *keeper, const KernelUse *use, const Plan
   ModulePlan made = {.plan = plan, .verdict = kept->verdict, .is_resident = true};
   made.base = interface->base;
   made.limit = interface->limit;
+  made.interface = interface;
   number = add_plan(keeper, made);
   int_map_set(&keeper->number_of_kept, (uintptr_t)kept, number);
   return (int32_t)number;
@@ -347,7 +348,7 @@ Status module_plans_keep(Arena *arena, const HloModule *module, const BufferAssi
 bool module_plans_policy_tells(const ModulePlans *plans, ResidencyPolicy policy) {
   for (int32_t p = 0; p < plans->count; p++) {
     const Plan *plan = plans->plans[p].plan;
-    if (!may_change(plan)) continue;
+    if (!module_plan_may_change(plan)) continue;
     for (int32_t b = 0; b < plan->kernel->buffer_count; b++) {
       bool is_told =
           (policy.brings_streams && plan_brings_stream(plan, b)) || (policy.counts_again && plan_loads_again(plan, b));

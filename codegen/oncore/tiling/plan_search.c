@@ -245,3 +245,27 @@ const Plan *tiler_plan_whole(Arena *arena, const Kernel *kernel, StringView name
   Status status = tiler_plan_tiling(arena, kernel, name, machine, &whole, options, false, &quiet, &plan);
   return status == STATUS_OK ? plan : NULL;
 }
+
+/* --- plans that move less --- */
+
+int32_t tiler_plans_saving(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
+                           const TilerOptions *options, int32_t most, const Plan **out_plans) {
+  DiagSink quiet;
+  diag_sink_init(&quiet, arena);
+  int32_t count = 0;
+  if (machine_has_spare_queues(machine) || check_rules(kernel, &quiet) != STATUS_OK) return 0;
+  TilingMemo *memo = tiling_memo_create(kernel, machine, machine_buffer_usable(machine));
+  TilingScope scope = tiler_scope(machine, options, options->pipeline_depth > 0 ? options->pipeline_depth : 2);
+  TilingChoices choices = {0};
+  scope.memo = memo;
+  scope.transfers = TILER_TRANSFERS_WEIGHT;
+  Status status = tiling_search_forms(arena, kernel, machine, &scope, &quiet, &choices);
+  for (int32_t c = 0; status == STATUS_OK && c < choices.count && count < most; c++) {
+    if (choices.tilings[c].cycles > CLOSE_ENOUGH * choices.tilings[0].cycles) break;
+    const Tiling *tiling = &choices.tilings[c];
+    count +=
+        tiler_plan_tiling(arena, kernel, name, machine, tiling, options, false, &quiet, &out_plans[count]) == STATUS_OK;
+  }
+  tiling_memo_destroy(memo);
+  return count;
+}

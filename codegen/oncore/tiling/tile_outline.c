@@ -753,6 +753,7 @@ Status tile_outline_costs(const TileOutline *outline, int32_t first, int32_t cou
     double longest = pipeline_cycles(outline, &sums, lives, first + i, covers);
     if (transfers > longest) longest = transfers;
     out_costs[i].busiest = transfers > sums.exec ? transfers : sums.exec;
+    out_costs[i].transfers = transfers;
     out_costs[i].cycles = longest + sums.first_load + sums.last_store;
   }
   return STATUS_OK;

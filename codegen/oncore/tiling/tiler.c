@@ -545,7 +545,7 @@ int32_t tiler_effort(const TilerOptions *options) {
 }
 
 TilingScope tiler_scope(const MachineDescription *machine, const TilerOptions *options, int32_t depth) {
-  return (TilingScope){machine_buffer_usable(machine), depth, tiler_effort(options), NULL};
+  return (TilingScope){machine_buffer_usable(machine), depth, tiler_effort(options), NULL, 0};
 }
 
 static Status try_spread(const Tiler *tiler, DiagSink *diag, Plan **best, double *least) {

@@ -28,6 +28,14 @@ MUST_USE Status tiler_plan(Arena *arena, const Kernel *kernel, StringView name, 
 const Plan *tiler_plan_whole(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
                              const TilerOptions *options);
 
+/* A cycle of transfers counts as so many more where plans are to move less. */
+#define TILER_TRANSFERS_WEIGHT (1.0 / 32)
+
+/* Up to |most| plans of |kernel| that should move fewer bytes than the fastest in about as many cycles; how many there
+ * are.  Lifetimes as those of tiler_plan. */
+int32_t tiler_plans_saving(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
+                           const TilerOptions *options, int32_t most, const Plan **out_plans);
+
 /* What tiler_plan would estimate, in cycles; infinity when it would fail. */
 double tiler_estimate(const Kernel *kernel, const MachineDescription *machine, const TilerOptions *options);
 

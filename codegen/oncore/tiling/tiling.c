@@ -20,7 +20,8 @@ typedef struct TilingSearch {
   const MachineDescription *machine;
   TilingMemo *memo, *own; /* |own|: made for this search alone; NULL: it is the scope's */
   int64_t buffer_bytes;
-  int32_t starts; /* of descents, for each form */
+  double transfers; /* as TilingScope's */
+  int32_t starts;   /* of descents, for each form */
   DiagSink *diag;
   Status status;
   CandidateSet *set, coarse, fine; /* |set|: which of the two is searched; the coarse one first */
@@ -34,7 +35,7 @@ typedef struct TilingPoint {
   int32_t at[KERNEL_MAX_DIMS];
   Tiling tiling;
   int64_t footprint;
-  double cycles; /* infinity when it is not allowed or does not fit */
+  double cycles; /* as the search weighs them; infinity when it is not allowed or does not fit */
 } TilingPoint;
 
 #define TOO_LONG __builtin_inf()
@@ -161,13 +162,18 @@ static const TilingKnown *find_known(TilingSearch *search, TilingPoint *point) {
   return status == STATUS_OK ? known : NULL;
 }
 
+/* What tilings are compared by. */
+static double weight_of(const TilingSearch *search, const TilingCost *cost) {
+  return cost->cycles + search->transfers * cost->transfers;
+}
+
 /* |point| is |known|, in the search's Buffer and with its depth. */
 static void set_cost(TilingSearch *search, const TilingKnown *known, TilingPoint *point) {
   point->cycles = TOO_LONG;
   if (known == NULL) return;
   const TilingCost *cost = tiling_known_cost(known, point->tiling.depth);
   point->footprint = cost->footprint;
-  if (cost->footprint <= search->buffer_bytes) point->cycles = cost->cycles;
+  if (cost->footprint <= search->buffer_bytes) point->cycles = weight_of(search, cost);
   if (cost->footprint >= search->least_footprint) return;
   search->least_footprint = cost->footprint;
   search->least = cut_tiling(search->kernel, &point->tiling);
@@ -290,7 +296,7 @@ static void set_place(const TilingSearch *search, const TilingGrid *grid, int64_
 static bool is_better_start(const TilingSearch *search, const TilingCost *cost, const TilingStarts *starts) {
   for (int32_t i = 0; i < search->starts; i++) {
     bool fits = cost->footprint <= search->buffer_bytes >> i;
-    if (fits && is_less(cost->cycles, starts->points[i].cycles)) return true;
+    if (fits && is_less(weight_of(search, cost), starts->points[i].cycles)) return true;
   }
   return false;
 }
@@ -520,10 +526,11 @@ static void add_choice(const TilingSearch *search, const TilingPoint *point, Til
   choices->tilings[at] = found.tiling;
 }
 
-/* Whether a result can take an operand's tile, with whole stages. */
-static bool can_be_in_place(const TilingSearch *search) {
+/* Whether a result can take an operand's tile, with whole or split stages. */
+static bool can_be_in_place(const TilingSearch *search, bool splits_stages) {
   Arena *arena = arena_create();
-  Tiling tiling = {.in_place = true, .depth = 1}, plain = {.depth = 1};
+  Tiling plain = {.splits_stages = splits_stages, .depth = 1}, tiling = plain;
+  tiling.in_place = true;
   for (int32_t d = 0; d < search->kernel->dim_count; d++)
     tiling.extents[d] = plain.extents[d] = search->kernel->dims[d].extent;
   TileOutline with, without;
@@ -538,6 +545,7 @@ static void search_init(TilingSearch *search, Arena *arena, const Kernel *kernel
                         const TilingScope *scope, DiagSink *diag) {
   *search = (TilingSearch){.scratch = arena, .kernel = kernel, .machine = machine, .diag = diag};
   search->buffer_bytes = scope->buffer_bytes;
+  search->transfers = scope->transfers;
   search->starts = scope->effort < 4 ? 1 : scope->effort < 7 ? 3 : MOST_STARTS;
   search->least_footprint = INT64_MAX;
   search->own = scope->memo == NULL ? tiling_memo_create(kernel, machine, scope->buffer_bytes) : NULL;
@@ -572,7 +580,13 @@ Status tiling_search_forms(Arena *arena, const Kernel *kernel, const MachineDesc
     if (form == 0 && updates_buffers(kernel)) try_slices(&search, depth, &best);
     add_choice(&search, &best, out_choices);
   }
-  if (can_be_in_place(&search)) find_choice(&search, &(Tiling){.in_place = true, .depth = depth}, out_choices);
+  if (can_be_in_place(&search, false)) find_choice(&search, &(Tiling){.in_place = true, .depth = depth}, out_choices);
+  if (forms == 2 && search.windows.count > 0 && can_be_in_place(&search, true)) {
+    Tiling tiling = {.splits_stages = true, .in_place = true, .depth = depth};
+    find_choice(&search, &tiling, out_choices);
+    tiling.holds_windows = true;
+    find_choice(&search, &tiling, out_choices);
+  }
   Tiling sliding = {.splits_stages = true, .holds_windows = true, .depth = depth, .slide = find_slide(&search)};
   if (sliding.slide.is_on && forms > 1) {
     find_choice(&search, &sliding, out_choices);

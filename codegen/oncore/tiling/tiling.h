@@ -40,6 +40,7 @@ typedef struct TilingCost {
   int64_t footprint; /* bytes of the Buffer */
   double cycles;     /* estimate */
   double busiest;    /* of them, those that the busiest queue or memory takes alone, whatever the number of slots */
+  double transfers;  /* those of transfers alone */
 } TilingCost;
 
 typedef enum TileStepKind {
@@ -153,6 +154,8 @@ typedef struct TilingScope {
   int32_t depth;    /* slots of rings, >= 1 */
   int32_t effort;   /* 1 to 9: from how many of the grid's points descents start */
   TilingMemo *memo; /* of the Kernel on the machine; NULL: the search has its own */
+  double transfers; /* a cycle of transfers counts as so many more of the estimate: 0 finds the fastest tiling, more one
+                       that leaves memory to others */
 } TilingScope;
 
 /* Tilings, the best by estimate first. */

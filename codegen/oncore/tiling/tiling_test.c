@@ -24,7 +24,7 @@ static void tiling_fits_whatever_the_buffer(void **state) {
     for (int64_t bytes = 2500; bytes < 300000; bytes = bytes * 7 / 3) {
       for (int32_t depth = 1; depth <= 3; depth++) {
         Tiling tiling;
-        if (tiling_search(fixture->arena, kernel, machine, &(TilingScope){bytes, depth, 5, NULL}, &fixture->diag,
+        if (tiling_search(fixture->arena, kernel, machine, &(TilingScope){bytes, depth, 5, NULL, 0}, &fixture->diag,
                           &tiling) != STATUS_OK)
           continue;
         TilingCost cost = cost_of(fixture, kernel, machine, &tiling);
@@ -47,7 +47,7 @@ static void tiling_memo_changes_nothing(void **state) {
     TilingMemo *memo = tiling_memo_create(kernel, machine, MOST);
     for (int64_t bytes = 4096; bytes <= MOST; bytes *= 8) {
       for (int d = 0; d < 5; d++) {
-        TilingScope scope = {bytes, depths[d], 5, NULL}, knowing = {bytes, depths[d], 5, memo};
+        TilingScope scope = {bytes, depths[d], 5, NULL, 0}, knowing = {bytes, depths[d], 5, memo, 0};
         TilingChoices alone, with;
         Status status = tiling_search_forms(fixture->arena, kernel, machine, &scope, &fixture->diag, &alone);
         assert_int_equal(tiling_search_forms(fixture->arena, kernel, machine, &knowing, &fixture->diag, &with), status);
@@ -118,7 +118,7 @@ static void tiling_estimate_falls_with_depth(void **state) {
     const Kernel *kernel = make_kernel(fixture, testing_modules[m]);
     Tiling tiling;
     assert_int_equal(
-        tiling_search(fixture->arena, kernel, machine, &(TilingScope){16384, 1, 5, NULL}, &fixture->diag, &tiling),
+        tiling_search(fixture->arena, kernel, machine, &(TilingScope){16384, 1, 5, NULL, 0}, &fixture->diag, &tiling),
         STATUS_OK);
     double before = 1e300;
     for (tiling.depth = 1; tiling.depth < 5; tiling.depth++) {
