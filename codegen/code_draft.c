@@ -106,10 +106,10 @@ int64_t code_draft_kernel_count(const CodeDraft *draft, int64_t *out_distinct) {
 }
 
 #define LAST_CACHE_BYTES (32 << 20)
+#define OWN_CACHE_BYTES (2 << 20)
 
-/* Whether what the products of |module| read is more than the last-level cache holds.  Of each the larger factor
- * counts: the weights. */
-static bool streams_factors(const HloModule *module) {
+/* What the products of |module| read.  Of each the larger factor counts: the weights. */
+static double factor_bytes(const HloModule *module) {
   double bytes = 0;
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloComputation *computation = module->computations.data[c];
@@ -120,7 +120,7 @@ static bool streams_factors(const HloModule *module) {
                                shape_byte_size(instruction->operands[1]->shape));
     }
   }
-  return bytes > LAST_CACHE_BYTES;
+  return bytes;
 }
 
 /* By identity: what scratch a Kernel may need wherever it runs. */
@@ -163,11 +163,13 @@ static void measure_strategies(CodeDraft *draft, const HloModule *module, const 
                             .uses = uses,
                             .limits = scratch_limits(draft, limit),
                             .shares = scratch_balance_shares(draft->arena, module, draft->kernels)};
+  double bytes = factor_bytes(module);
   for (int t = 0; t < target_count; t++) {
     KernelStrategy *strategies = ARENA_NEW_ARRAY(draft->arena, KernelStrategy, balance.count);
     draft->strategies[t] = strategies;
     VecTarget target = targets[t];
-    target.streams_factors = streams_factors(module);
+    target.streams_factors = bytes > LAST_CACHE_BYTES;
+    target.leaves_own_cache = bytes > OWN_CACHE_BYTES;
     scratch_balance_choose(&balance, &target, strategies);
     for (int32_t k = 0; k < balance.count; k++) {
       if (kernel_is_tiny(uses[k]->kernel)) continue; /* made in the control function itself, which needs none */

@@ -94,6 +94,7 @@ struct ContractionBlocking {
   bool lhs_in_parts;     /* its rows are not walked as one; where it transposes, parts are whole squares long */
   bool has_large_caches; /* VecTarget's, where there is more than a line of columns */
   bool is_far;           /* what is read in place comes from memory: VecTarget's streams_factors */
+  bool is_apart;         /* it comes from no cache of the core's own: leaves_own_cache */
   bool rhs_ahead;        /* while a panel is multiplied, the rows are asked for of that |panels_ahead| further on */
   int64_t panels_ahead;
   bool ahead_in_turn; /* by many tiles: each asks for its share of them before it begins, rather than at each step */

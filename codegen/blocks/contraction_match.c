@@ -590,6 +590,7 @@ static bool choose_blocks(const Kernel *kernel, const VecTarget *target, TileLim
     return false;
   choose_packing(kernel, target, blocking);
   blocking->is_far = target->streams_factors;
+  blocking->is_apart = target->leaves_own_cache;
   blocking->rhs_source = -1;
   if (blocking->is_turned)
     return contraction_choose_window_tiles(kernel, target, blocking) &&

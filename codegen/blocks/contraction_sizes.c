@@ -197,11 +197,12 @@ static bool choose_lhs_across(const Kernel *kernel, ContractionBlocking *blockin
 }
 
 /* Whether the whole rhs, rows of whole lines, goes by each tile of rows, which stay in the first-level cache meanwhile,
- * from a second-level one that has room for it twice. */
+ * from a second-level one that has room for it twice.  Not where it comes from further away each time: nothing would
+ * ask for it ahead. */
 static bool rhs_passes(const ContractionBlocking *blocking) {
   int64_t stride = blocking->rhs_stride * type_storage_bytes(blocking->type);
   double span = (double)blocking->depth.size * (double)stride;
-  bool may_pass = blocking->has_large_caches && !blocking->is_far && !blocking->is_turned && blocking->lhs_step == 1;
+  bool may_pass = blocking->has_large_caches && !blocking->is_apart && !blocking->is_turned && blocking->lhs_step == 1;
   bool is_plain = blocking->rhs_in_place && blocking->rhs_may_stay && stride % LINE_BYTES == 0;
   return may_pass && is_plain && blocking->tiles_per_block == 1 && fmax(rhs_bytes(blocking), span) <= FAR_BYTES;
 }
@@ -218,7 +219,8 @@ static void choose_streams_ahead(ContractionBlocking *blocking) {
 }
 
 /* With several tiles there is time to ask for the next panel's rows, too far apart for the hardware to guess.  Those of
- * a small rhs that is read in place stay in the second-level cache. */
+ * a small rhs that is read in place stay in the second-level cache, unless the module's other products drive them out.
+ */
 static void choose_ahead(const Kernel *kernel, ContractionBlocking *blocking) {
   blocking->panels_ahead = 1;
   if (blocking->tile_count == 1 && blocking->rhs_in_place) {
@@ -227,7 +229,8 @@ static void choose_ahead(const Kernel *kernel, ContractionBlocking *blocking) {
   }
   if (blocking->rhs_kept || blocking->rhs_source < 0 || blocking->panel_count == 1) return;
   if (blocking->group > 1 && !blocking->in_matrix_unit) return;
-  if (rhs_passes(blocking) || (blocking->rhs_in_place && rhs_bytes(blocking) <= SECOND_CACHE_BYTES)) return;
+  bool is_near = !blocking->is_apart && blocking->rhs_in_place && rhs_bytes(blocking) <= SECOND_CACHE_BYTES;
+  if (is_near || rhs_passes(blocking)) return;
   blocking->rhs_ahead = contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth) >=
                         blocking->depth.count - blocking->chunk_dim;
   blocking->ahead_in_turn =

@@ -68,34 +68,56 @@ static void contraction_of_small_plain_matrices_is_in_place(void **state) {
   run_everywhere(&test);
 }
 
-static ContractionBlocking blocking_on(const TestCase *test, const char *cpu, bool streams_factors, Arena *arena) {
+/* Where what the products of a module read in a run stays. */
+typedef enum FactorPlace { OWN_CACHE, LAST_CACHE, MEMORY } FactorPlace;
+
+static ContractionBlocking blocking_on(const TestCase *test, const char *cpu, FactorPlace place, Arena *arena) {
   Builder builder;
   build_kernel(&builder, test, arena);
   VecTarget target = cpu_vec_target(cpu_level_find(sv_from_cstring(cpu))->features);
-  target.streams_factors = streams_factors;
+  target.leaves_own_cache = place >= LAST_CACHE;
+  target.streams_factors = place == MEMORY;
   ContractionScratch scratch = {.most = INT64_MAX, .free = 0};
   const ContractionBlocking *blocking = contraction_blocking_choose(arena, &builder.kernel, &target, scratch);
   assert_non_null(blocking);
   return *blocking;
 }
 
-/* Where the second-level cache has 2 MiB, a rhs of 1 MiB that does not come from memory is read where it is for one
- * tile of rows after the other, without asking ahead; rows half a page apart are no reason for smaller tiles. */
+/* Where the second-level cache has 2 MiB, a rhs of 1 MiB that stays there is read where it is for one tile of rows
+ * after the other, without asking ahead; rows half a page apart are no reason for smaller tiles. */
 static void contraction_with_a_rhs_that_passes_keeps_a_tile(void **state) {
   (void)state;
   Arena *arena = arena_create();
   TestCase test = matrix_case(512, 512, 512, ROWS, ROWS, ROWS);
   test.checked_each = 97;
-  ContractionBlocking large = blocking_on(&test, "sapphirerapids", false, arena);
+  ContractionBlocking large = blocking_on(&test, "sapphirerapids", OWN_CACHE, arena);
   assert_true(large.rhs_in_place && large.lhs_in_place && !large.rhs_ahead);
   assert_int_equal(large.tile_rows, 14);
   assert_int_equal(large.tiles_per_block, 1);
   assert_true(contraction_scratch_bytes(&large) <= 2 << 10);
-  assert_int_not_equal(blocking_on(&test, "sapphirerapids", true, arena).tiles_per_block, 1);
-  assert_int_not_equal(blocking_on(&test, "znver4", false, arena).tiles_per_block, 1);
+  assert_int_not_equal(blocking_on(&test, "sapphirerapids", LAST_CACHE, arena).tiles_per_block, 1);
+  assert_int_not_equal(blocking_on(&test, "sapphirerapids", MEMORY, arena).tiles_per_block, 1);
+  assert_int_not_equal(blocking_on(&test, "znver4", OWN_CACHE, arena).tiles_per_block, 1);
   if (has_matrix_unit()) run_limited(&test, expected_results(&test, arena), "sapphirerapids", INT64_MAX);
   test.rhs = (Affine){0, {0, 1, 1024}}; /* rows of twice the length: 2 MiB */
-  assert_int_not_equal(blocking_on(&test, "sapphirerapids", false, arena).tiles_per_block, 1);
+  assert_int_not_equal(blocking_on(&test, "sapphirerapids", OWN_CACHE, arena).tiles_per_block, 1);
+  arena_destroy(arena);
+}
+
+/* A rhs of 256 KiB, read in place by several tiles, is asked for a panel ahead where a module's other products have
+ * driven it out of the core's cache meanwhile. */
+static void contraction_with_a_small_rhs_from_afar_asks_ahead(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  TestCase test = matrix_case(196, 256, 256, ROWS, ROWS, ROWS);
+  static const char *const processors[] = {"sapphirerapids", "znver4", "haswell"};
+  for (int i = 0; i < 3; i++) {
+    ContractionBlocking near = blocking_on(&test, processors[i], OWN_CACHE, arena);
+    ContractionBlocking far = blocking_on(&test, processors[i], LAST_CACHE, arena);
+    assert_true(near.rhs_in_place && !near.rhs_ahead);
+    assert_true(far.rhs_in_place && far.rhs_ahead);
+    assert_true(contraction_scratch_bytes(&far) <= contraction_scratch_bytes(&near));
+  }
   arena_destroy(arena);
 }
 
@@ -382,6 +404,7 @@ int main(void) {
       cmocka_unit_test(contraction_in_blocks_of_everything_is_right),
       cmocka_unit_test(contraction_of_small_plain_matrices_is_in_place),
       cmocka_unit_test(contraction_with_a_rhs_that_passes_keeps_a_tile),
+      cmocka_unit_test(contraction_with_a_small_rhs_from_afar_asks_ahead),
       cmocka_unit_test(contraction_of_a_lhs_across_its_grain_is_in_place),
       cmocka_unit_test(contraction_of_many_blocks_adds_up_in_the_result),
       cmocka_unit_test(contraction_of_cut_panels_is_in_place),
