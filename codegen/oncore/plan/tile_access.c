@@ -139,9 +139,15 @@ bool tile_may_bring(const Kernel *kernel, int32_t value, bool gathers) {
 }
 
 bool tile_load_is_gather(const Kernel *kernel, int32_t value) {
+  IndexExpr address = tile_load_value(kernel, value)->address;
   uint64_t dims = 0;
-  index_dims(kernel, tile_load_value(kernel, value)->address, true, &dims);
-  return dims != 0;
+  index_dims(kernel, address, true, &dims);
+  bool is_gather = dims != 0;
+  for (int i = 0; i < address.term_count; i++) {
+    const IndexAtom *atom = &kernel->space.atoms.data[address.terms[i].atom];
+    is_gather = is_gather || (atom->kind != INDEX_ATOM_VALUE && tile_atom_is_run_time(kernel, atom));
+  }
+  return is_gather;
 }
 
 static bool has_start(const Kernel *kernel, IndexExpr address) {

@@ -141,8 +141,9 @@ bool tile_atom_is_run_time(const Kernel *kernel, const IndexAtom *atom);
  * from point to point, or with |gathers| a GATHER, by indices. */
 bool tile_may_bring(const Kernel *kernel, int32_t value, bool gathers);
 
-/* Whether the address of load |value| has a run-time part that varies from point to point (a gather): it is loaded by a
- * GATHERM with a tile of indices; one that does not vary is a matter of PlanScalars. */
+/* Whether the address of load |value| has a run-time part that varies from point to point, or one that is divided (a
+ * gather): it is loaded by a GATHERM with a tile of indices; one that only moves the whole is a matter of PlanScalars.
+ */
 bool tile_load_is_gather(const Kernel *kernel, int32_t value);
 /* The dims on which that run-time part depends, in the order of tile_load_axes. */
 int32_t tile_index_axes(const Kernel *kernel, int32_t value, int32_t *out_axes);
