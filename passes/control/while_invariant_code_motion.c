@@ -1,6 +1,7 @@
 /* Loop-invariant code motion: what is costly and the same in every round is computed once, before the loop, and becomes
  * an element of the state.  Cheap arithmetic stays: inside it fuses with what uses it, outside it would be an array to
- * store, and to read in each round.
+ * store, and to read in each round.  Parts that a contraction reads as one array are joined outside: they are no more
+ * bytes so.
  *
  * collective-code-motion does so with collectives: in one program for all devices, all of them do it once then. */
 #include "hlo/analysis/trip_count.h"
@@ -8,6 +9,25 @@
 #include "passes/control/control_walk.h"
 #include "passes/control/costly_operation.h"
 #include "passes/control/loop_state.h"
+
+/* Whether contractions read the elements of |instruction|, in whatever order, or what each of them becomes. */
+static bool feeds_contraction(const HloInstruction *instruction) {
+  for (int i = 0; i < instruction->user_count; i++) {
+    const HloInstruction *user = instruction->users[i];
+    const HloOpcodeInfo *info = hlo_opcode_info(user->opcode);
+    bool is_unary =
+        info->flow == OP_FLOW_VIEW || (hlo_opcode_has(user->opcode, OP_ELEMENTWISE) && user->operand_count == 1);
+    bool forwards = is_unary || user->opcode == HLO_TRANSPOSE;
+    if (hlo_opcode_has(user->opcode, OP_CONTRACTION) || (forwards && feeds_contraction(user))) return true;
+  }
+  return false;
+}
+
+/* Weights that a contraction reads as one array it would put together again in each round. */
+static bool is_costly(const HloInstruction *instruction) {
+  bool joins = instruction->opcode == HLO_CONCATENATE && instruction->operand_count > 1;
+  return costly_operation(instruction) || (joins && feeds_contraction(instruction));
+}
 
 /* What leaves the loop by itself; what it is made of is copied. */
 typedef bool Worthwhile(const HloInstruction *instruction);
@@ -123,7 +143,7 @@ static bool move_code(ControlWalk *walk, HloInstruction *loop, Worthwhile *is_wo
 }
 
 static bool move_costly(ControlWalk *walk, HloInstruction *loop) {
-  return move_code(walk, loop, costly_operation);
+  return move_code(walk, loop, is_costly);
 }
 
 static bool move_collectives(ControlWalk *walk, HloInstruction *loop) {
