@@ -209,7 +209,7 @@ static bool keeps_index(const HloInstruction *user) {
 }
 
 /* The loop along its pieces is unrolled (codegen/lower), and each is evaluated at the same elements. */
-static bool has_equal_pieces(const HloInstruction *concatenate) {
+bool fusion_has_equal_pieces(const HloInstruction *concatenate) {
   for (int k = 1; k < concatenate->operand_count; k++) {
     if (!shape_same_dims(concatenate->operands[0]->shape, concatenate->operands[k]->shape)) return false;
   }
@@ -222,7 +222,7 @@ uint64_t fusion_operand_map(const HloInstruction *user, int operand, uint64_t ma
   name = hash_combine(name, hlo_instruction_attrs_hash(user));
   name = hash_combine(name, (uint64_t)(uintptr_t)user->shape);
   name = hash_combine(name, (uint64_t)(uintptr_t)user->operands[operand]->shape);
-  if (user->opcode == HLO_CONCATENATE && !has_equal_pieces(user)) name = hash_combine(name, (uint64_t)operand);
+  if (user->opcode == HLO_CONCATENATE && !fusion_has_equal_pieces(user)) name = hash_combine(name, (uint64_t)operand);
   if (user->opcode == HLO_DYNAMIC_SLICE) {
     for (int i = 1; i < user->operand_count; i++) name = hash_combine(name, (uint64_t)user->operands[i]->id);
   }

@@ -48,6 +48,9 @@ uint64_t fusion_operand_map(const HloInstruction *user, int operand, uint64_t ma
 bool fusion_looks_up(const HloInstruction *user);
 /* Which of its operands an element comes from depends on where it is. */
 bool fusion_has_guards(const HloInstruction *instruction);
+/* All operands of |concatenate| have equal dimensions: the loop along them is unrolled where elements are made one by
+ * one, and each is computed for its own elements alone. */
+bool fusion_has_equal_pieces(const HloInstruction *concatenate);
 /* |user| reads elements of operand |operand| more than once each. */
 bool fusion_edge_expands(const HloInstruction *user, int operand);
 /* |user| repeats its operand along all dimensions but the last: elements stay columns. */

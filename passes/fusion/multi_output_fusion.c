@@ -33,6 +33,7 @@ typedef struct Node {
   int32_t group; /* -1: none may be */
   LoopNest nest;
   FusionReads reads;
+  bool joins_pieces; /* equal ones, each of which is computed */
 } Node;
 
 typedef struct Group {
@@ -45,6 +46,7 @@ typedef struct Grouper {
   Arena *arena;
   HloComputation *computation;
   const HloDecisionObserver *observer;
+  bool has_buffer; /* the machine has one: what an operation does not need is moved all the same */
   int32_t count;
   Node *nodes;    /* post-order */
   IntMap numbers; /* instruction id → node */
@@ -234,6 +236,18 @@ static bool crowds_cache(const Grouper *grouper, const Group *group, const Node 
   return bytes > KEPT_BYTES;
 }
 
+/* Elements alone are made piece by piece, each by what it is made from.  A reduction walks all of them in one loop, at
+ * each element of which every piece is computed. */
+static bool mixes_pieces(const Grouper *grouper, const Group *group, const Node *node, const LoopNest *nest) {
+  bool reduces = nest->kind == LOOP_NEST_REDUCED, joins = node->joins_pieces;
+  if (!grouper->has_buffer) return false;
+  for (int32_t i = 0; i < group->count; i++) {
+    reduces = reduces || group->nests[i].kind == LOOP_NEST_REDUCED;
+    joins = joins || grouper->nodes[group->members[i]].joins_pieces;
+  }
+  return reduces && joins;
+}
+
 /* --- paths --- */
 
 /* Nothing below depends on a node at or above |low|, whichever groups it passes through. */
@@ -299,6 +313,7 @@ static const char *refusal(Grouper *grouper, int32_t number, int32_t node, LoopN
   if (*out_saved < 0) return "it reads elements that the other has not made yet";
   if (*out_saved == 0) return "they read the same array, but not the same elements of it";
   if (loses_place(grouper, group, candidate)) return "it overwrites in place what the other reads elsewhere";
+  if (mixes_pieces(grouper, group, candidate, out_nest)) return "a reduction would walk pieces that are computed";
   if (crowds_cache(grouper, group, candidate)) return "its results would leave the cache before they are read";
   if (group->count == MEMBER_LIMIT) return "the fusion has results enough";
   if (node - group->members[0] > SPAN_LIMIT) return "they stand far apart";
@@ -439,6 +454,19 @@ static void init_grouper(Grouper *grouper, HloComputation *computation) {
   }
 }
 
+/* Whether |node| makes elements of a concatenation of equal pieces that are computed inside it. */
+static bool joins_pieces(const Node *node) {
+  const HloComputation *fused = fused_of(node->instruction);
+  if (fused == NULL || node->nest.kind != LOOP_NEST_ELEMENTS) return false;
+  for (int64_t i = 0; i < fused->instructions.count; i++) {
+    const HloInstruction *inside = fused->instructions.data[i];
+    if (inside->opcode != HLO_CONCATENATE || !fusion_has_equal_pieces(inside)) continue;
+    for (int k = 0; k < inside->operand_count; k++)
+      if (inside->operands[k]->opcode != HLO_PARAMETER) return true;
+  }
+  return false;
+}
+
 static void group_all(Grouper *grouper) {
   for (int32_t n = 0; n < grouper->count; n++) {
     Node *node = &grouper->nodes[n];
@@ -447,18 +475,20 @@ static void group_all(Grouper *grouper) {
     node->nest = hlo_loop_nest(fused != NULL ? fused->root : node->instruction, fused == NULL, grouper->arena);
     if (node->nest.kind == LOOP_NEST_NONE) continue;
     node->reads = fusion_reads(node->instruction, grouper->arena);
+    node->joins_pieces = joins_pieces(node);
     place(grouper, n);
   }
 }
 
 /* Control dependencies are paths as well: where there are any, nothing is moved together.  |out_is_done|: what was made
  * is of no use to another round. */
-static bool fuse_results(HloComputation *computation, const HloDecisionObserver *observer, bool *out_is_done) {
+static bool fuse_results(HloComputation *computation, const HloPassOptions *options, bool *out_is_done) {
   Arena *arena = arena_create();
   bool changed = hlo_computation_remove_dead(computation) > 0; /* readers that nothing needs have no say */
   ControlEdges control;
   control_edges_init(&control, computation, arena);
-  Grouper grouper = {.arena = arena, .observer = observer};
+  Grouper grouper = {.arena = arena, .observer = options->decisions};
+  grouper.has_buffer = machine_has_buffer(options->machine);
   *out_is_done = true;
   if (control.ends.count == 0) {
     init_grouper(&grouper, computation);
@@ -480,7 +510,7 @@ static Status run_multi_output_fusion(HloPassContext *context, HloModule *module
   for (int64_t i = 0; i < count; i++) {
     bool is_done = false;
     for (int round = 0; round < ROUND_LIMIT && !is_done; round++) {
-      *out_changed |= fuse_results(computations[i], context->options->decisions, &is_done);
+      *out_changed |= fuse_results(computations[i], context->options, &is_done);
     }
   }
   return STATUS_OK;

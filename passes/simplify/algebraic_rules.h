@@ -50,6 +50,9 @@ AlgebraicRules algebraic_fast_dot_rules(void);
 /* For --excess-precision only: fewer roundings to 16-bit floats.  rules_excess.c */
 AlgebraicRules algebraic_excess_rules(void);
 
+/* For machines with a Buffer only, where every part of a sum of pads would be moved for each element.  rules_slice.c */
+AlgebraicRules algebraic_oncore_rules(void);
+
 /* --- what rules share --- */
 
 /* reshape(value) as |shape|; |value| itself when it has it. */

@@ -34,7 +34,8 @@ static void index_set(RuleIndex *index, AlgebraicRules set) {
   for (int i = 0; i < set.count; i++) index_rule(index, &set.rules[i]);
 }
 
-static RuleIndex *index_rules(Arena *arena, bool fast_math, bool excess_precision) {
+static RuleIndex *index_rules(Arena *arena, const HloPassOptions *options) {
+  bool fast_math = options != NULL && options->fast_math;
   RuleIndex *index = ARENA_NEW(arena, RuleIndex);
   const AlgebraicRules sets[] = {algebraic_splat_rules(),   algebraic_arith_rules(),    algebraic_logic_rules(),
                                  algebraic_compare_rules(), algebraic_shape_rules(),    algebraic_slice_rules(),
@@ -44,7 +45,8 @@ static RuleIndex *index_rules(Arena *arena, bool fast_math, bool excess_precisio
                                  algebraic_fast_reduce_rules(), algebraic_fast_dot_rules(), algebraic_fast_rules()};
   for (size_t s = 0; s < sizeof(sets) / sizeof(sets[0]); s++) index_set(index, sets[s]);
   for (size_t s = 0; s < sizeof(fast) / sizeof(fast[0]) && fast_math; s++) index_set(index, fast[s]);
-  if (excess_precision) index_set(index, algebraic_excess_rules());
+  if (options != NULL && options->excess_precision) index_set(index, algebraic_excess_rules());
+  if (options != NULL && machine_has_buffer(options->machine)) index_set(index, algebraic_oncore_rules());
   return index;
 }
 
@@ -93,9 +95,7 @@ static bool simplify_computation(HloPassContext *context, const RuleIndex *index
 }
 
 static Status run_algebraic_simplifier(HloPassContext *context, HloModule *module, bool *out_changed) {
-  const HloPassOptions *options = context->options;
-  const RuleIndex *index = index_rules(context->scratch, options != NULL && options->fast_math,
-                                       options != NULL && options->excess_precision);
+  const RuleIndex *index = index_rules(context->scratch, context->options);
   for (int64_t c = 0; c < module->computations.count; c++) {
     /* What a rule made may be of use for another. */
     for (int i = 0; i < SWEEP_LIMIT && simplify_computation(context, index, module->computations.data[c]); i++) {

@@ -1,3 +1,5 @@
+#include <math.h>
+
 #include "base/checked_math.h"
 #include "passes/simplify/algebraic_rules.h"
 
@@ -284,6 +286,75 @@ static HloInstruction *convert_pad(HloInstruction *instruction) {
                   hlo_instruction_attr(pad, HLO_ATTR_PADDING)->value.padding->dims);
 }
 
+/* --- sums of pads --- */
+
+enum { PART_LIMIT = 4 }; /* what a loop along a concatenation takes in */
+
+/* The parts of a sum of pads. */
+typedef struct PaddedParts {
+  int64_t dimension; /* along which all of them lie side by side; -1: no pad has told yet */
+  int count;
+  HloInstruction *parts[PART_LIMIT]; /* by their beginnings */
+  int64_t begins[PART_LIMIT];
+} PaddedParts;
+
+/* Integers, or floats, of the zero that is the same as none but for the sign of zeros. */
+static bool is_plain_zero(HloInstruction *value) {
+  if (algebraic_is_exact(value->shape->type)) return value->shape->type != TYPE_PRED && algebraic_is_all(value, 0);
+  const Literal *literal = algebraic_is_ieee(value) ? algebraic_splat_literal(value) : NULL;
+  return literal != NULL && literal_get_double(literal, 0) == 0 && !signbit(literal_get_double(literal, 0));
+}
+
+static bool add_part(const HloInstruction *pad, PaddedParts *found) {
+  const PaddingConfig *padding = hlo_instruction_attr(pad, HLO_ATTR_PADDING)->value.padding;
+  if (found->count == PART_LIMIT || !is_static(pad) || !is_plain_zero(pad->operands[1])) return false;
+  for (int i = 0; i < padding->rank; i++) {
+    const PaddingDimension *dim = &padding->dims[i];
+    if (dim->low < 0 || dim->high < 0 || dim->interior != 0) return false;
+    if (dim->low == 0 && dim->high == 0) continue;
+    if (found->dimension >= 0 && found->dimension != i) return false;
+    found->dimension = i;
+  }
+  if (found->dimension < 0) return false;
+  int place = found->count++;
+  int64_t begin = padding->dims[found->dimension].low;
+  for (; place > 0 && found->begins[place - 1] > begin; place--) {
+    found->begins[place] = found->begins[place - 1];
+    found->parts[place] = found->parts[place - 1];
+  }
+  found->begins[place] = begin;
+  found->parts[place] = pad->operands[0];
+  return true;
+}
+
+/* All that |sum| adds are pads.  Sums inside are of fewer than PART_LIMIT of them, or it ends. */
+static bool find_parts(const HloInstruction *sum, PaddedParts *found) {
+  for (int i = 0; i < 2; i++) {
+    const HloInstruction *operand = sum->operands[i];
+    if (operand->opcode == HLO_PAD ? !add_part(operand, found)
+                                   : operand->opcode != HLO_ADD || !find_parts(operand, found))
+      return false;
+  }
+  return true;
+}
+
+/* pad(x, 0) + pad(y, 0) + … side by side → concatenate(x, y, …) + 0: what the gradient of slices is.  The 0 makes +0 of
+ * -0, as the pads do. */
+static HloInstruction *add_pads(HloInstruction *instruction) {
+  PaddedParts found = {.dimension = -1};
+  if (!is_static(instruction) || !find_parts(instruction, &found)) return NULL;
+  int64_t end = 0;
+  for (int i = 0; i < found.count; i++) {
+    if (found.begins[i] != end) return NULL;
+    end += found.parts[i]->shape->dims[found.dimension];
+  }
+  if (end != instruction->shape->dims[found.dimension]) return NULL;
+  HloInstruction *joined = hlo_computation_add(instruction->parent, HLO_CONCATENATE, instruction->shape, found.parts,
+                                               found.count, (StringView){0});
+  hlo_instruction_set_ints(joined, HLO_ATTR_DIMENSIONS, &found.dimension, 1);
+  return algebraic_binary(instruction, HLO_ADD, joined, algebraic_number(instruction, 0));
+}
+
 /* --- concatenations --- */
 
 /* concatenate(x, x, …) → reshape(broadcast(x)): one loop instead of many */
@@ -443,5 +514,10 @@ AlgebraicRules algebraic_slice_rules(void) {
       {HLO_COPY, "copy-nothing", copy_nothing},
       {HLO_COPY, "copy-copy", copy_copy},
   };
+  return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};
+}
+
+AlgebraicRules algebraic_oncore_rules(void) {
+  static const AlgebraicRule rules[] = {{HLO_ADD, "add-pads", add_pads}};
   return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};
 }
