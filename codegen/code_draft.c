@@ -144,13 +144,18 @@ static const ContractionScratch *scratch_limits(const CodeDraft *draft, const Hl
   return limits;
 }
 
-/* Whether a function multiplies narrow types, so much that code of its own for processors that do so faster pays. */
-static bool any_multiplies_narrow(const KernelUse *const *uses, const KernelStrategy *strategies, int32_t count) {
-  for (int32_t k = 0; k < count; k++) {
-    const Kernel *kernel = uses[k]->kernel;
-    if (!kernel_is_tiny(kernel) && kernel_strategy_multiplies_narrow(kernel, &strategies[k])) return true;
+/* Of the module's time, in products of narrow types: with less, code of its own for processors that multiply those
+ * faster takes longer to compile than it saves soon. */
+#define LEAST_NARROW_SHARE 0.05
+
+static bool gains_by_narrow_products(const ScratchBalance *balance, const KernelStrategy *strategies) {
+  double share = 0;
+  for (int32_t k = 0; k < balance->count; k++) {
+    const Kernel *kernel = balance->uses[k]->kernel;
+    if (!kernel_is_tiny(kernel) && kernel_strategy_multiplies_narrow(kernel, &strategies[k]))
+      share += balance->shares[k];
   }
-  return false;
+  return share >= LEAST_NARROW_SHARE;
 }
 
 /* Of the largest kind of processor. */
@@ -178,7 +183,7 @@ static void measure_strategies(CodeDraft *draft, const HloModule *module, const 
       scratch[k].bytes_per_worker = max_i64(scratch[k].bytes_per_worker, needed.bytes_per_worker);
     }
     bool may_be_more = t + 1 == target_count && t > 0 && !draft->target.multiplies_narrow;
-    if (!may_be_more || !any_multiplies_narrow(uses, strategies, balance.count)) continue;
+    if (!may_be_more || !gains_by_narrow_products(&balance, strategies)) continue;
     draft->target.multiplies_narrow = true;
     target_count = llvm_vec_targets(&draft->target, targets);
   }
