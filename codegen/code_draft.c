@@ -267,7 +267,7 @@ static Status try_cuts(CodeDraft *draft, const HloModule *module, const BufferAs
                        KeptPlans *cache, DiagSink *diag, bool cuts_sums, KeepTrial *whole, KeepTrial *best) {
   KeepTrial cut = {.policy = whole->policy};
   cut.kernels = module_plans_cut(draft->arena, module, assignment, whole->kernels, &draft->tiler, whole->policy,
-                                 cuts_sums, &whole->before, &whole->plans, &cut.before);
+                                 cuts_sums, &whole->before, &whole->plans, cache, &cut.before);
   if (cut.kernels == NULL) return STATUS_OK;
   cut.plans = cut.before;
   RETURN_IF_ERROR(

@@ -93,6 +93,8 @@ MUST_USE Status module_plans_make(Arena *arena, const HloModule *module, const K
 /* Plans that were made for arrays that stay, for the next policy. */
 typedef struct KeptPlans KeptPlans;
 KeptPlans *kept_plans_create(Arena *arena);
+/* What is known of plans for strips, by what they are made of and for (module_strips.c). */
+StringMap *kept_plans_strips(KeptPlans *cache);
 
 /* Lets arrays stay in the Buffer from Kernel to Kernel (codegen/oncore/run/residency.h), by |policy|, where values lie
  * as |assignment| says: plans of |plans| become plans with residents, all proved.  Nothing where plans are written, or
@@ -104,10 +106,11 @@ MUST_USE Status module_plans_keep(Arena *arena, const HloModule *module, const B
                                   KeptPlans *cache, DiagSink *diag, ModulePlans *plans);
 /* |kernels| with some that are cut into strips (run_strips.h, which also says what |cuts_sums| does), in |arena|, so
  * that parts of arrays may stay that |best|, what module_plans_keep by |policy| has made of |before|, moves; NULL: none
- * are.  |out_plans|: |before| with plans of strips, for module_plans_keep with the same |cache|. */
+ * are.  |out_plans|: |before| with plans of strips, for module_plans_keep with the same |cache|, in which strips that
+ * other cuts have had find their plans. */
 KernelTable *module_plans_cut(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
                               const KernelTable *kernels, const TilerOptions *options, ResidencyPolicy policy,
-                              bool cuts_sums, const ModulePlans *before, const ModulePlans *best,
+                              bool cuts_sums, const ModulePlans *before, const ModulePlans *best, KeptPlans *cache,
                               ModulePlans *out_plans);
 /* |plans|, what module_plans_keep has made of |before|, with others for the Kernels whose tiles load much again and
  * again: under the same interface they move fewer bytes, in not more cycles than that is worth

@@ -35,6 +35,7 @@ struct KeptPlans {
   StringMap kept;       /* key of a Kernel and interface, as text → KeptPlan */
   IntMap wholes;        /* key of a Kernel → its plan in one tile, a pointer; 0: none that is another than its own */
   StringMap within;     /* key of a Kernel and bytes, as text → RoomPlan */
+  StringMap strips;     /* of module_strips.c */
   int32_t made, policy; /* of those; policies before */
   const KernelTable *kernels; /* those at hand */
   int32_t table;              /* number of that table, since each that is cut counts identities of strips anew */
@@ -316,7 +317,12 @@ KeptPlans *kept_plans_create(Arena *arena) {
   string_map_init(&cache->kept, arena);
   int_map_init(&cache->wholes, arena);
   string_map_init(&cache->within, arena);
+  string_map_init(&cache->strips, arena);
   return cache;
+}
+
+StringMap *kept_plans_strips(KeptPlans *cache) {
+  return &cache->strips;
 }
 
 Status module_plans_keep(Arena *arena, const HloModule *module, const BufferAssignment *assignment,

@@ -1,9 +1,15 @@
 /* The Kernels and plans of a module when some Kernels are cut into strips. */
+#include <inttypes.h>
+
 #include "base/checked_math.h"
 #include "codegen/oncore/emit/module_plans.h"
 #include "codegen/oncore/run/plan_copies.h"
 #include "codegen/oncore/run/run_strips.h"
 #include "hlo/analysis/execution_counts.h"
+
+typedef struct StripPlan {
+  const Plan *plan; /* NULL: there is none */
+} StripPlan;
 
 typedef struct StripPlanner {
   Arena *arena;
@@ -13,7 +19,8 @@ typedef struct StripPlanner {
   const KernelTable *whole; /* before, … */
   KernelTable *kernels;     /* … and after */
   RunCuts cuts;
-  RunRoom *rooms; /* by identity of a strip, less those of |whole|: the least that one of them has */
+  RunRoom *rooms;   /* by identity of a strip, less those of |whole|: the least that one of them has */
+  StringMap *known; /* → StripPlan */
   ARRAY(ModulePlan) plans;
   ARRAY(PlanUse) uses;
 } StripPlanner;
@@ -76,12 +83,27 @@ static const Plan *plan_beside(StripPlanner *planner, const Kernel *kernel, Stri
                             planner->diag);
 }
 
+/* The same, made once for equal strips with as much room, those of other cuts as well. */
+static const Plan *known_plan_beside(StripPlanner *planner, const Kernel *kernel, StringView name,
+                                     const RunRoom *room) {
+  StringView text = kernel_text(planner->arena, kernel);
+  StringView key = sv_from_cstring(arena_printf(planner->arena, "%.*s in %" PRId64 " and %" PRId64 " beside %d",
+                                                SV_ARG(text), room->bytes, room->plan_bytes, room->part));
+  StripPlan *known = string_map_get(planner->known, key);
+  if (known == NULL) {
+    known = ARENA_NEW(planner->arena, StripPlan);
+    known->plan = plan_beside(planner, kernel, name, room);
+    string_map_set(planner->known, key, known);
+  }
+  return known->plan;
+}
+
 /* The plan of strip |use|, a number; -1: it has none. */
 static int32_t strip_plan(StripPlanner *planner, int32_t *plan_of_identity, const KernelUse *use, StringView name) {
   int32_t *number = &plan_of_identity[use->identity];
   if (*number >= 0) return *number;
-  ModulePlan made = {
-      .plan = plan_beside(planner, use->kernel, name, &planner->rooms[use->identity - planner->whole->identity_count])};
+  const RunRoom *room = &planner->rooms[use->identity - planner->whole->identity_count];
+  ModulePlan made = {.plan = known_plan_beside(planner, use->kernel, name, room)};
   if (made.plan == NULL) return -1;
   *number = (int32_t)planner->plans.count;
   array_push(&planner->plans, planner->arena, made);
@@ -118,7 +140,7 @@ static bool plan_strips(StripPlanner *planner, const double *times, int32_t *pla
 
 KernelTable *module_plans_cut(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
                               const KernelTable *kernels, const TilerOptions *options, ResidencyPolicy policy,
-                              bool cuts_sums, const ModulePlans *before, const ModulePlans *best,
+                              bool cuts_sums, const ModulePlans *before, const ModulePlans *best, KeptPlans *cache,
                               ModulePlans *out_plans) {
   if (options->no_residency || options->scheme != SCHEME_NONE) return NULL;
   DiagSink quiet; /* what does not work is left as it is */
@@ -126,6 +148,7 @@ KernelTable *module_plans_cut(Arena *arena, const HloModule *module, const Buffe
   StripPlanner planner = {.arena = arena, .before = before, .best = best, .options = options, .diag = &quiet};
   ResidencyModel model = {.self = &planner, .policy = policy, .plan = plan_to_cut};
   planner.whole = kernels;
+  planner.known = kept_plans_strips(cache);
   planner.cuts = run_strips_find(arena, module, assignment, kernels, before->machine, &model, cuts_sums, keeps_buffer);
   if (planner.cuts.count == 0) return NULL;
   planner.kernels = kernel_table_cut(arena, kernels, planner.cuts.cuts, planner.cuts.count);
