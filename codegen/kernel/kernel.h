@@ -95,7 +95,8 @@ typedef struct KernelValue {
   KernelValueKind kind;
   PrimitiveType type;
   HloOpcode opcode;  /* APPLY: an elementwise opcode with its meaning in HLO */
-  int64_t params[2]; /* APPLY: compare {direction, ComparisonType}; reduce-precision {exponent_bits, mantissa_bits} */
+  int64_t params[2]; /* APPLY: compare {direction, ComparisonType}; reduce-precision {exponent_bits, mantissa_bits};
+                        sqrt {bits of a finite result that matter: what is infinite may come out as NaN; 0: all} */
   int32_t operand_count, operands[KERNEL_MAX_OPERANDS]; /* values with smaller numbers */
   int32_t buffer, fold;
   int32_t predicate; /* LOAD: value of type pred, -1 for none */

@@ -115,12 +115,16 @@ Complex c_over_real(const ComplexMath *m, Complex z, int32_t divisor) {
   return (Complex){c_apply2(m, HLO_DIVIDE, z.re, divisor), c_apply2(m, HLO_DIVIDE, z.im, divisor)};
 }
 
+/* Of a root in f64 that is rounded to f32: one in 65536 is rounded to the other neighbour. */
+#define ROOMY_ROOT_BITS 40
+
 /* Infinite as soon as a part is, be the other NaN.  Unless there is room, parts of which a square would leave the range
  * are brought near 1 by a power of two, with which the least number is as well. */
 Complex complex_abs(const ComplexMath *m, const Complex *z) {
   int32_t size;
   if (m->is_roomy) {
-    size = c_apply(m, HLO_SQRT, c_norm(m, *z));
+    int32_t norm = c_norm(m, *z);
+    size = lowering_apply_with(m->lowering, HLO_SQRT, m->type, &norm, 1, ROOMY_ROOT_BITS, 0);
   } else {
     double up = m->type == TYPE_F64 ? 0x1p600 : 0x1p100, down = 1 / up;
     int32_t larger = c_larger_part(m, *z);

@@ -90,8 +90,44 @@ VEC_RULE(vec_float_imag) {
   return LLVMConstNull(LLVMTypeOf(operands[0]));
 }
 
+/* 1/sqrt(value) of f64 to 14 bits, by AVX-512's instruction. */
+static LLVMValueRef estimate_rsqrt(const VecBuilder *vec, LLVMValueRef value, int lanes) {
+  if (lanes == 1) return vec_slice(vec, estimate_rsqrt(vec, vec_pad(vec, value, 1, 2), 2), 0, 1);
+  if (lanes > 8) {
+    int half = lanes / 2;
+    LLVMValueRef low = estimate_rsqrt(vec, vec_slice(vec, value, 0, half), half);
+    return vec_join(vec, low, estimate_rsqrt(vec, vec_slice(vec, value, half, half), half), half);
+  }
+  const char *name = lanes == 2   ? "llvm.x86.avx512.rsqrt14.pd.128"
+                     : lanes == 4 ? "llvm.x86.avx512.rsqrt14.pd.256"
+                                  : "llvm.x86.avx512.rsqrt14.pd.512";
+  LLVMValueRef mask = LLVMConstAllOnes(LLVMInt8TypeInContext(vec->context));
+  LLVMValueRef arguments[] = {value, LLVMConstNull(LLVMTypeOf(value)), mask};
+  return vec_intrinsic(vec, name, NULL, 0, arguments, 3);
+}
+
+#define SHORT_ROOT_BITS 40
+
+/* sqrt(x) to so many bits without the processor's root, which takes four times as long: x times the estimate, to which
+ * what its square lacks is added twice.  The estimate's operand is kept above 0, where it is infinite; infinity gives
+ * NaN. */
+static LLVMValueRef short_root(const VecBuilder *vec, LLVMValueRef x, int lanes) {
+  LLVMBuilderRef b = vec->builder;
+  LLVMValueRef least = vec_constant_double(vec, TYPE_F64, 0x1p-1000, lanes);
+  LLVMValueRef is_above = LLVMBuildFCmp(b, LLVMRealOGT, x, least, "");
+  LLVMValueRef estimate = estimate_rsqrt(vec, LLVMBuildSelect(b, is_above, x, least, ""), lanes);
+  LLVMValueRef root = LLVMBuildFMul(b, x, estimate, "");
+  LLVMValueRef half = LLVMBuildFMul(b, estimate, vec_constant_double(vec, TYPE_F64, 0.5, lanes), "");
+  for (int step = 0; step < 2; step++) {
+    LLVMValueRef lacks = vec_multiply_add(vec, TYPE_F64, LLVMBuildFNeg(b, root, ""), root, x);
+    root = vec_multiply_add(vec, TYPE_F64, lacks, half, root);
+  }
+  return root;
+}
+
 VEC_RULE(vec_float_sqrt) {
-  UNUSED(op), UNUSED(lanes);
+  bool is_short = op->params[0] > 0 && op->params[0] <= SHORT_ROOT_BITS;
+  if (is_short && op->type == TYPE_F64 && vec->target->has_avx512) return short_root(vec, operands[0], lanes);
   return unary_intrinsic(vec, "llvm.sqrt", operands[0]);
 }
 
