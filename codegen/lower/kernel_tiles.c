@@ -9,6 +9,11 @@
 /* Tiles that keep threads busy; and rows that are not worth cutting for it. */
 #define ENOUGH_TILES 8
 #define ENOUGH_ROWS 64
+/* Fewer rows than this pay too much for the other factor, which each tile packs or reads anew; they may become tiles
+ * that leave the second-level cache, while those are of this size and there are this many. */
+#define FEW_ROWS 16
+#define MOST_TILE_BYTES (8 << 20)
+#define FEW_TILES 4
 
 bool kernel_is_tiled(const HloInstruction *instruction) {
   if (instruction->opcode != HLO_FUSION) return false;
@@ -80,8 +85,21 @@ static int64_t divisor_below(int64_t count, int64_t limit) {
   return 1;
 }
 
+/* The smallest divisor of |count| from |limit|; |count| when that is smaller. */
+static int64_t divisor_from(int64_t count, int64_t limit) {
+  for (int64_t divisor = limit; divisor < count; divisor++) {
+    if (count % divisor == 0) return divisor;
+  }
+  return count;
+}
+
+/* Whole matrices, where their rows are a large prime. */
 static int64_t choose_tile_rows(const Chain *chain, int64_t matrix, int64_t row_bytes) {
-  int64_t rows = divisor_below(matrix, max_i64(TILE_BYTES / row_bytes, 1));
+  int64_t limit = max_i64(TILE_BYTES / row_bytes, 1), rows = divisor_below(matrix, limit);
+  if (rows < FEW_ROWS && rows < limit / 2 && rows < matrix) {
+    int64_t larger = divisor_from(matrix, limit);
+    if (larger <= MOST_TILE_BYTES / row_bytes && chain->rows / larger >= FEW_TILES) rows = larger;
+  }
   while (chain->rows / rows < ENOUGH_TILES && rows % 2 == 0 && rows / 2 >= ENOUGH_ROWS) rows /= 2;
   return rows;
 }

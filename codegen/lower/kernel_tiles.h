@@ -12,9 +12,9 @@
 /* The fusion is one of fusions. */
 bool kernel_is_tiled(const HloInstruction *instruction);
 
-/* The Kernel of tiles of such a fusion.  Tiles are as many whole rows as TILE_BYTES hold of the largest link, all of
- * the rows of one matrix at most; where a member does not walk its links row by row, there is one tile.  |out_kernel|
- * is NULL when there is nothing to do. */
+/* The Kernel of tiles of such a fusion.  Tiles are as many whole rows as TILE_BYTES hold of the largest link and divide
+ * the rows of one matrix, or more where these are only a few; where a member does not walk its links row by row, there
+ * is one tile.  |out_kernel| is NULL when there is nothing to do. */
 MUST_USE Status kernel_build_tiled(Arena *arena, const HloInstruction *fusion, DiagSink *diag,
                                    const Kernel **out_kernel);
 
