@@ -139,6 +139,10 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
   /* Rules that merge folds have seen them whole.  A Buffer's commands have one order: nothing runs beside them. */
   if (optimise && !machine_has_buffer(options->machine))
     hlo_pass_pipeline_add_optional(pipeline, &hlo_fold_splitter_pass);
+  /* It takes memory for cycles. */
+  bool reduces = options->memory_limit > 0 || options->minimizes_memory;
+  if (optimise && machine_has_buffer(options->machine) && !reduces)
+    hlo_pass_pipeline_add_optional(pipeline, &hlo_window_splitter_pass);
 
   /* Barriers have done their work once common subexpressions are merged: only now do they go. */
   hlo_pass_pipeline_add(pipeline, &hlo_forward_elimination_pass);
@@ -152,7 +156,6 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
   if (options->fixed_count > 0) hlo_pass_pipeline_add(pipeline, &hlo_prepare_pass);
 
   /* It tries what the rest would make of the module. */
-  bool reduces = options->memory_limit > 0 || options->minimizes_memory;
   if (reduces && optimise) hlo_pass_pipeline_add(pipeline, &hlo_memory_reducer_pass);
 
   add_planning(pipeline, options);

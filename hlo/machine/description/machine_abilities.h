@@ -4,6 +4,7 @@
 #ifndef XLAC_HLO_MACHINE_DESCRIPTION_MACHINE_ABILITIES_H
 #define XLAC_HLO_MACHINE_DESCRIPTION_MACHINE_ABILITIES_H
 
+#include "hlo/ir/hlo_opcode.h"
 #include "hlo/machine/description/machine_description.h"
 
 /* Arrays pass through an on-core Buffer, by plans; else code reads and writes memory itself. */
@@ -29,5 +30,12 @@ bool machine_guards_looked_up(const MachineDescription *machine);
 bool machine_has_scalar_floats(const MachineDescription *machine);
 /* A vector of f64, which has half as many elements, costs more than one of f32, or there is none. */
 bool machine_has_slow_doubles(const MachineDescription *machine);
+/* Least cycles of |points| of lane-wise |opcode| of |type|, which has a cost; 0 without operations on the type, and for
+ * the host. */
+double machine_least_lane_cycles(const MachineDescription *machine, HloOpcode opcode, PrimitiveType type,
+                                 double points);
+/* Least cycles in which a machine with a Buffer brings |read| bytes there and stores |made| of them, at the same time.
+ */
+double machine_least_move_cycles(const MachineDescription *machine, double read, double made);
 
 #endif
