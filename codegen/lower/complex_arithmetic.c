@@ -115,7 +115,7 @@ Complex c_over_real(const ComplexMath *m, Complex z, int32_t divisor) {
   return (Complex){c_apply2(m, HLO_DIVIDE, z.re, divisor), c_apply2(m, HLO_DIVIDE, z.im, divisor)};
 }
 
-/* Of a root in f64 that is rounded to f32: one in 65536 is rounded to the other neighbour. */
+/* Of a root in f64 that is rounded to f32: enough but where it lies within 2^-16 units of the middle between two. */
 #define ROOMY_ROOT_BITS 40
 
 /* Infinite as soon as a part is, be the other NaN.  Unless there is room, parts of which a square would leave the range

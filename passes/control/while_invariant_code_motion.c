@@ -10,15 +10,17 @@
 #include "passes/control/costly_operation.h"
 #include "passes/control/loop_state.h"
 
-/* Whether contractions read the elements of |instruction|, in whatever order, or what each of them becomes. */
-static bool feeds_contraction(const HloInstruction *instruction) {
-  for (int i = 0; i < instruction->user_count; i++) {
+enum { MOST_STEPS = 8 }; /* from weights to their contraction: a transpose, a conversion and the like */
+
+/* Whether contractions read the elements of |instruction|, in whatever order, or what each becomes in |steps|. */
+static bool feeds_contraction(const HloInstruction *instruction, int steps) {
+  for (int i = 0; i < instruction->user_count && steps > 0; i++) {
     const HloInstruction *user = instruction->users[i];
     const HloOpcodeInfo *info = hlo_opcode_info(user->opcode);
     bool is_unary =
         info->flow == OP_FLOW_VIEW || (hlo_opcode_has(user->opcode, OP_ELEMENTWISE) && user->operand_count == 1);
     bool forwards = is_unary || user->opcode == HLO_TRANSPOSE;
-    if (hlo_opcode_has(user->opcode, OP_CONTRACTION) || (forwards && feeds_contraction(user))) return true;
+    if (hlo_opcode_has(user->opcode, OP_CONTRACTION) || (forwards && feeds_contraction(user, steps - 1))) return true;
   }
   return false;
 }
@@ -26,7 +28,7 @@ static bool feeds_contraction(const HloInstruction *instruction) {
 /* Weights that a contraction reads as one array it would put together again in each round. */
 static bool is_costly(const HloInstruction *instruction) {
   bool joins = instruction->opcode == HLO_CONCATENATE && instruction->operand_count > 1;
-  return costly_operation(instruction) || (joins && feeds_contraction(instruction));
+  return costly_operation(instruction) || (joins && feeds_contraction(instruction, MOST_STEPS));
 }
 
 /* What leaves the loop by itself; what it is made of is copied. */

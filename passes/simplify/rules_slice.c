@@ -296,6 +296,7 @@ typedef struct PaddedParts {
   int count;
   HloInstruction *parts[PART_LIMIT]; /* by their beginnings */
   int64_t begins[PART_LIMIT];
+  int sums; /* that have been looked at: long chains of them end the search */
 } PaddedParts;
 
 /* Integers, or floats, of the zero that is the same as none but for the sign of zeros. */
@@ -327,8 +328,9 @@ static bool add_part(const HloInstruction *pad, PaddedParts *found) {
   return true;
 }
 
-/* All that |sum| adds are pads.  Sums inside are of fewer than PART_LIMIT of them, or it ends. */
+/* All that |sum| adds are pads. */
 static bool find_parts(const HloInstruction *sum, PaddedParts *found) {
+  if (++found->sums == PART_LIMIT) return false;
   for (int i = 0; i < 2; i++) {
     const HloInstruction *operand = sum->operands[i];
     if (operand->opcode == HLO_PAD ? !add_part(operand, found)
