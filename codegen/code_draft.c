@@ -182,6 +182,7 @@ static void measure_strategies(CodeDraft *draft, const HloModule *module, const 
       scratch[k].bytes = max_i64(scratch[k].bytes, needed.bytes);
       scratch[k].bytes_per_worker = max_i64(scratch[k].bytes_per_worker, needed.bytes_per_worker);
     }
+    /* The best variant that every object has tells whether those for narrow products come after it. */
     bool may_be_more = t + 1 == target_count && t > 0 && !draft->target.multiplies_narrow;
     if (!may_be_more || !gains_by_narrow_products(&balance, strategies)) continue;
     draft->target.multiplies_narrow = true;

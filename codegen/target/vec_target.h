@@ -10,14 +10,14 @@ typedef struct VecTarget {
   int vector_bits;    /* of one register, or group of registers: 128, 256, 512 */
   int register_count; /* 16 or 32 */
   bool has_fma;
-  bool has_masks;          /* masked loads and stores of any element size (AVX-512 BW/VL, RISC-V V) */
-  bool has_masks_32;       /* of 32- and 64-bit elements (AVX2) */
-  bool has_f16c;           /* hardware f16 <-> f32 */
-  bool has_f16_arithmetic; /* of f16 in lanes of 16 bits (AVX512-FP16) */
-  bool has_rounding;       /* of floats to whole floats (SSE4.1 roundps, RISC-V V) */
-  bool has_division;       /* of integers (RISC-V V) */
-  bool lacks_f32,
-      lacks_f64;            /* floats of these widths have no registers: functions compute them (RISC-V without F, D) */
+  bool has_masks;           /* masked loads and stores of any element size (AVX-512 BW/VL, RISC-V V) */
+  bool has_masks_32;        /* of 32- and 64-bit elements (AVX2) */
+  bool has_f16c;            /* hardware f16 <-> f32 */
+  bool has_f16_arithmetic;  /* of f16 in lanes of 16 bits (AVX512-FP16) */
+  bool has_rounding;        /* of floats to whole floats (SSE4.1 roundps, RISC-V V) */
+  bool has_division;        /* of integers (RISC-V V) */
+  bool lacks_f32;           /* floats of this width have no registers, functions compute with them (RISC-V without F) */
+  bool lacks_f64;           /* the same of this one (RISC-V without D) */
   bool has_saturation;      /* conversions of floats to integers take the nearest that there is (RISC-V V) */
   bool has_pairs;           /* 16-bit products added in pairs (SSE2 pmaddwd and its wider forms) */
   bool has_uncached_stores; /* that go past the caches (SSE movntps and its wider forms), and a fence for them */

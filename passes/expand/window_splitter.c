@@ -112,12 +112,11 @@ static HloInstruction *fold_along(GraphBuilder *builder, const WindowSplit *spli
 }
 
 /* |fold| or what stands for it; what is left of a fold along three dimensions may be split again. */
-static Status split_fold(HloPassContext *context, HloComputation *computation, HloInstruction *fold,
-                         bool *out_changed) {
+static void split_fold(HloPassContext *context, HloComputation *computation, HloInstruction *fold, bool *out_changed) {
   WindowSplit split;
   while (may_be_split(context->options->machine, fold, &split)) {
     int first = first_dim(&split);
-    if (first < 0 || !hlo_pass_may_rewrite(context)) return STATUS_OK;
+    if (first < 0 || !hlo_pass_may_rewrite(context)) return;
     GraphBuilder builder = {computation, fold, context->scratch};
     HloInstruction *along = fold_along(&builder, &split, graph_operand(&builder, 0), first, true);
     HloInstruction *rest = fold_along(&builder, &split, along, first, false);
@@ -126,7 +125,6 @@ static Status split_fold(HloPassContext *context, HloComputation *computation, H
     *out_changed = true;
     fold = rest;
   }
-  return STATUS_OK;
 }
 
 static Status run_window_splitter(HloPassContext *context, HloModule *module, bool *out_changed) {
@@ -136,8 +134,7 @@ static Status run_window_splitter(HloPassContext *context, HloModule *module, bo
   for (int64_t c = 0; c < count; c++) {
     int64_t candidates;
     HloInstruction **folds = control_edges_free_order(computations[c], context->scratch, &candidates);
-    for (int64_t i = 0; i < candidates; i++)
-      RETURN_IF_ERROR(split_fold(context, computations[c], folds[i], out_changed));
+    for (int64_t i = 0; i < candidates; i++) split_fold(context, computations[c], folds[i], out_changed);
   }
   return STATUS_OK;
 }
