@@ -61,10 +61,6 @@ static bool read_char(SectionReader *reader, char c) {
 
 /* --- what is told more than once --- */
 
-static void note_nearest(SectionReader *reader, const NearestWord *nearest) {
-  if (nearest->word.size > 0) diag_note(reader->diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(nearest->word));
-}
-
 void section_duplicate(SectionReader *reader, SourceLoc loc, const char *what, StringView name, SourceLoc first) {
   SECTION_FAIL(reader, loc, "description-duplicate", "%s '%.*s' is given twice", what, SV_ARG(name));
   diag_note(reader->diag, first, "first here");
@@ -178,10 +174,10 @@ static void close_section(SectionReader *reader) {
 
 static void unknown_section(SectionReader *reader, StringView name, SourceLoc loc) {
   SECTION_FAIL(reader, loc, "description-unknown", "there is no section '%.*s'", SV_ARG(name));
-  NearestWord nearest = nearest_word_begin(name, 3);
+  NearestWord nearest = nearest_word_begin(name);
   for (int r = 0; r < reader->schema->count; r++)
     nearest_word_offer(&nearest, sv_from_cstring(reader->schema->rules[r].name));
-  note_nearest(reader, &nearest);
+  nearest_word_note(&nearest, reader->diag);
 }
 
 static const SectionRule *find_rule(const SectionReader *reader, StringView name) {
@@ -241,10 +237,10 @@ static void begin_section(SectionReader *reader) {
 
 static void unknown_key(SectionReader *reader, StringView name, SourceLoc loc) {
   SECTION_FAIL(reader, loc, "description-unknown", "section '%s' has no '%.*s'", reader->rule->name, SV_ARG(name));
-  NearestWord nearest = nearest_word_begin(name, 3);
+  NearestWord nearest = nearest_word_begin(name);
   for (int i = 0; i < reader->rule->key_count; i++)
     nearest_word_offer(&nearest, sv_from_cstring(reader->rule->keys[i].name));
-  note_nearest(reader, &nearest);
+  nearest_word_note(&nearest, reader->diag);
 }
 
 static void take_entry(SectionReader *reader, StringView name, SourceLoc loc, StringView value, SourceLoc value_loc) {

@@ -23,15 +23,13 @@ static int fact_called(StringView name) {
 }
 
 static Status report_unknown(const JsonMember *member, DiagSink *diag) {
-  NearestWord nearest = nearest_word_begin(member->key, (int)min_i64(6, (int64_t)member->key.size));
+  NearestWord nearest = nearest_word_begin(member->key);
   for (int i = 0; i < compilation_fact_count(); i++)
     nearest_word_offer(&nearest, sv_from_cstring(compilation_fact_key(i)));
   Status status =
       diag_error(diag, STATUS_INVALID, member->loc, "budget-limit", "no total is called '%.*s'", SV_ARG(member->key));
-  if (nearest.word.size > 0)
-    diag_note(diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(nearest.word));
-  else
-    diag_note(diag, NO_LOC, "limits have the names of the totals of '--report=json'");
+  nearest_word_note(&nearest, diag);
+  if (nearest.word.size == 0) diag_note(diag, NO_LOC, "limits have the names of the totals of '--report=json'");
   return status;
 }
 

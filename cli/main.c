@@ -16,8 +16,6 @@
 #include "compiler/options/target.h"
 #include "compiler/program.h"
 
-enum { NEAREST_CODE_DISTANCE = 4 };
-
 static int (*const commands[])(Session *) = {
     [COMMAND_COMPILE] = compile_command, [COMMAND_RUN] = run_command,
     [COMMAND_OPT] = opt_command,         [COMMAND_CHECK] = check_command,
@@ -27,61 +25,42 @@ static int (*const commands[])(Session *) = {
     [COMMAND_CACHE] = cache_command,
 };
 
-static void print_passes(void) {
-  for (int i = 0; i < hlo_pass_count(); i++) printf("%-24s %s\n", hlo_pass_at(i)->name, hlo_pass_at(i)->summary);
+static void list_passes(StringBuilder *text) {
+  for (int i = 0; i < hlo_pass_count(); i++)
+    sb_printf(text, "%-24s %s\n", hlo_pass_at(i)->name, hlo_pass_at(i)->summary);
 }
 
 static bool asks_for_help(const Options *options) {
   return options->values[OPTION_HELP].given || options->values[OPTION_HELP_HIDDEN].given;
 }
 
-/* Options that answer by themselves; true when one was given. */
-static bool print_information(Arena *arena, const Options *options) {
+static Status explain(StringView code, DiagSink *diag, StringBuilder *text) {
+  const DiagnosticPage *page = diagnostic_page_find(code);
+  if (page != NULL) {
+    diagnostic_page_print(text, page, code);
+    return STATUS_OK;
+  }
+  NearestWord nearest = nearest_word_begin(code);
+  diagnostic_page_offer(&nearest);
+  Status status = diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "no diagnostic has the code '%.*s'", SV_ARG(code));
+  nearest_word_note(&nearest, diag);
+  return status;
+}
+
+/* What options ask that answer by themselves; |text| stays empty when none was given. */
+static Status answer_options(const Options *options, DiagSink *diag, StringBuilder *text) {
   const OptionValue *values = options->values;
   if (asks_for_help(options)) {
-    StringBuilder text;
-    sb_init(&text, arena);
-    options_print_help(&text, options, values[OPTION_HELP_HIDDEN].given);
-    fwrite(text.data, 1, text.size, stdout);
+    options_print_help(text, options, values[OPTION_HELP_HIDDEN].given);
   } else if (values[OPTION_VERSION].given) {
-    printf("xlac %s\n", XLAC_VERSION);
+    sb_printf(text, "xlac %s\n", XLAC_VERSION);
   } else if (values[OPTION_PRINT_PASSES].given) {
-    print_passes();
+    list_passes(text);
   } else if (values[OPTION_PRINT_MANUAL].given) {
-    StringBuilder text;
-    sb_init(&text, arena);
-    manual_print(&text, (ManualForm)values[OPTION_PRINT_MANUAL].integer);
-    fwrite(text.data, 1, text.size, stdout);
-  } else {
-    return false;
+    manual_print(text, (ManualForm)values[OPTION_PRINT_MANUAL].integer);
+  } else if (values[OPTION_EXPLAIN].given) {
+    return explain(sv_from_cstring(values[OPTION_EXPLAIN].text), diag, text);
   }
-  return true;
-}
-
-static Status print_targets(Arena *arena, const Options *options, DiagSink *diag) {
-  StringBuilder text;
-  sb_init(&text, arena);
-  RETURN_IF_ERROR(target_print(arena, options, diag, &text));
-  fwrite(text.data, 1, text.size, stdout);
-  return STATUS_OK;
-}
-
-/* --explain. */
-static Status explain(Arena *arena, const Options *options, DiagSink *diag) {
-  StringView code = sv_from_cstring(options->values[OPTION_EXPLAIN].text);
-  const DiagnosticPage *page = diagnostic_page_find(code);
-  if (page == NULL) {
-    NearestWord nearest = nearest_word_begin(code, NEAREST_CODE_DISTANCE);
-    diagnostic_page_offer(&nearest);
-    Status status =
-        diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "no diagnostic has the code '%.*s'", SV_ARG(code));
-    if (nearest.word.size > 0) diag_note(diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(nearest.word));
-    return status;
-  }
-  StringBuilder text;
-  sb_init(&text, arena);
-  diagnostic_page_print(&text, page, code);
-  fwrite(text.data, 1, text.size, stdout);
   return STATUS_OK;
 }
 
@@ -94,13 +73,13 @@ static bool is_word(const char *text) {
 static Status check_command_word(const Options *options, DiagSink *diag) {
   const char *word = options->operands.count > 0 ? options->operands.data[0] : "";
   if (options->has_command || word[0] == '\0' || !is_word(word) || access(word, F_OK) == 0) return STATUS_OK;
-  NearestWord nearest = nearest_word_begin(sv_from_cstring(word), (int)min_i64(3, (int64_t)strlen(word)));
+  NearestWord nearest = nearest_word_begin(sv_from_cstring(word));
   for (int i = 0; i < COMMAND_COUNT; i++)
     nearest_word_offer(&nearest, sv_from_cstring(command_info((CommandId)i)->word));
   bool may_be_file = options->operands.count == 1 && !asks_for_help(options);
   if (nearest.word.size == 0 && may_be_file) return STATUS_OK; /* one that is missing */
   Status status = diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "there is no command and no file '%s'", word);
-  if (nearest.word.size > 0) diag_note(diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(nearest.word));
+  nearest_word_note(&nearest, diag);
   if (nearest.word.size == 0 || !may_be_file)
     diag_note(diag, NO_LOC, "'xlac --help' lists the commands; without one, xlac compiles");
   return status;
@@ -130,8 +109,10 @@ static Status check_operands(const Options *options, DiagSink *diag) {
                     options->operands.data[0], options->operands.data[1]);
 }
 
-static int flush_output(void) {
-  return fflush(stdout) == 0 && !ferror(stdout) ? EXIT_DONE : EXIT_SYSTEM;
+static Status write_answer(StringView text, DiagSink *diag) {
+  OutputFiles *files = output_files_create(diag->arena);
+  RETURN_IF_ERROR(output_files_add(files, "-", text, diag));
+  return output_files_commit(files, diag);
 }
 
 static int end_early(const Options *options, const DiagSink *diag, int code) {
@@ -147,15 +128,17 @@ static int run_main(Arena *arena, int argc, char *const *argv) {
   process_end_use_json(session_report_style(&options).json);
   /* Options that the command does not take are wrong because the command's word is. */
   if (status != STATUS_IO && check_command_word(&options, &diag) != STATUS_OK) status = STATUS_INVALID;
-  if (status == STATUS_OK && print_information(arena, &options)) return flush_output();
-  if (status == STATUS_OK && options.values[OPTION_EXPLAIN].given) {
-    status = explain(arena, &options, &diag);
-    return status == STATUS_OK ? flush_output() : end_early(&options, &diag, EXIT_USAGE);
+  StringBuilder answer;
+  sb_init(&answer, arena);
+  if (status == STATUS_OK) status = answer_options(&options, &diag, &answer);
+  if (status == STATUS_OK && answer.size == 0) status = target_check(arena, &options, &diag);
+  if (status == STATUS_OK && answer.size == 0 && options.values[OPTION_PRINT_TARGETS].given) {
+    status = target_print(arena, &options, &diag, &answer);
+    if (status != STATUS_OK) return end_early(&options, &diag, exit_code_from_status(status));
   }
-  if (status == STATUS_OK) status = target_check(arena, &options, &diag);
-  if (status == STATUS_OK && options.values[OPTION_PRINT_TARGETS].given) {
-    status = print_targets(arena, &options, &diag);
-    return status == STATUS_OK ? flush_output() : end_early(&options, &diag, exit_code_from_status(status));
+  if (status == STATUS_OK && answer.size > 0) {
+    status = write_answer(sb_view(&answer), &diag);
+    return end_early(&options, &diag, exit_code_from_status(status));
   }
   if (status == STATUS_OK) status = compilation_setup_check(arena, &options, &diag);
   if (status == STATUS_OK) status = check_operands(&options, &diag);

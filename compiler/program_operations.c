@@ -90,7 +90,7 @@ static Status tell_unknown(const OperationRequest *request) {
   Status status = diag_error(request->diag, STATUS_INVALID, request->loc, "plan-operation",
                              "'%.*s' is neither a computation of the program nor an opcode", SV_ARG(request->name));
   const HloModule *module = request->operations->computations;
-  NearestWord nearest = nearest_word_begin(request->name, 3);
+  NearestWord nearest = nearest_word_begin(request->name);
   for (int64_t c = 0; module != NULL && c < module->computations.count; c++) {
     nearest_word_offer(&nearest, module->computations.data[c]->name);
     diag_note(request->diag, module->computations.data[c]->loc, "there is '%.*s'",
@@ -98,7 +98,7 @@ static Status tell_unknown(const OperationRequest *request) {
   }
   for (int opcode = 0; opcode < HLO_OPCODE_COUNT; opcode++)
     nearest_word_offer(&nearest, sv_from_cstring(hlo_opcode_text((HloOpcode)opcode)));
-  if (nearest.word.size > 0) diag_note(request->diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(nearest.word));
+  nearest_word_note(&nearest, request->diag);
   if (module == NULL) diag_note(request->diag, NO_LOC, "computations stand in a section 'hlo:'");
   return status;
 }

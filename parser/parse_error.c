@@ -64,34 +64,6 @@ Status parse_too_deep(Parser *parser, SourceLoc loc, const char *what) {
   return status;
 }
 
-Suggestion suggestion_begin(StringView wanted) {
-  int limit = wanted.size < 4 ? 1 : wanted.size < 9 ? 2 : 3;
-  return (Suggestion){.wanted = wanted, .distance = limit + 1};
-}
-
-void suggestion_offer(Suggestion *suggestion, StringView candidate) {
-  enum { LONGEST = 256 };
-  int limit = suggestion->distance - 1;
-  size_t a = suggestion->wanted.size, b = candidate.size;
-  size_t difference = a > b ? a - b : b - a;
-  bool abbreviated =
-      a >= 3 && (sv_starts_with(candidate, suggestion->wanted) || sv_ends_with(candidate, suggestion->wanted));
-  if (abbreviated && limit >= 1) {
-    suggestion->best = candidate;
-    suggestion->distance = 1;
-    return;
-  }
-  if (limit < 0 || a > LONGEST || difference > (size_t)limit || b == 0) return;
-  int distance = sv_edit_distance(suggestion->wanted, candidate, limit);
-  if (distance > limit || (size_t)distance >= a) return;
-  suggestion->best = candidate;
-  suggestion->distance = distance;
-}
-
-void suggestion_note(Parser *parser, const Suggestion *suggestion) {
-  if (suggestion->best.size > 0) parse_note(parser, NO_LOC, "did you mean '%.*s'?", SV_ARG(suggestion->best));
-}
-
 /* Other languages' words. */
 typedef struct Alias {
   const char *text, *meant;
@@ -132,11 +104,11 @@ void suggest_opcode(Parser *parser, StringView text) {
       {"where", "select"},
   };
   if (note_alias(parser, aliases, sizeof(aliases) / sizeof(aliases[0]), text)) return;
-  Suggestion suggestion = suggestion_begin(text);
+  NearestWord nearest = nearest_word_begin(text);
   for (int i = 0; i < HLO_OPCODE_COUNT; i++) {
-    suggestion_offer(&suggestion, sv_from_cstring(hlo_opcode_text((HloOpcode)i)));
+    nearest_word_offer(&nearest, sv_from_cstring(hlo_opcode_text((HloOpcode)i)));
   }
-  suggestion_note(parser, &suggestion);
+  nearest_word_note(&nearest, parser->diag);
 }
 
 void suggest_type(Parser *parser, StringView text) {
@@ -147,16 +119,15 @@ void suggest_type(Parser *parser, StringView text) {
       {"float16", "f16"}, {"bfloat16", "bf16"}, {"f8", "f8e4m3fn"},
   };
   if (note_alias(parser, aliases, sizeof(aliases) / sizeof(aliases[0]), text)) return;
-  Suggestion suggestion = suggestion_begin(text);
+  NearestWord nearest = nearest_word_begin(text);
   for (int i = TYPE_INVALID + 1; i < PRIMITIVE_TYPE_COUNT; i++) {
-    if (i != TYPE_TUPLE && i != TYPE_BUFFER)
-      suggestion_offer(&suggestion, sv_from_cstring(type_text((PrimitiveType)i)));
+    if (i != TYPE_TUPLE && i != TYPE_BUFFER) nearest_word_offer(&nearest, sv_from_cstring(type_text((PrimitiveType)i)));
   }
-  suggestion_note(parser, &suggestion);
+  nearest_word_note(&nearest, parser->diag);
 }
 
 void suggest_enum(Parser *parser, HloEnumId id, StringView text) {
-  Suggestion suggestion = suggestion_begin(text);
+  NearestWord nearest = nearest_word_begin(text);
   StringBuilder words;
   sb_init(&words, parser->scratch);
   for (int64_t i = 0; i < hlo_enum_count(id); i++) {
@@ -165,21 +136,18 @@ void suggest_enum(Parser *parser, HloEnumId id, StringView text) {
       parse_note(parser, NO_LOC, "did you mean '%s'?", word);
       return;
     }
-    suggestion_offer(&suggestion, sv_from_cstring(word));
+    nearest_word_offer(&nearest, sv_from_cstring(word));
     if (i > 0) sb_append_cstring(&words, ", ");
     sb_append_cstring(&words, word);
   }
-  if (suggestion.best.size > 0) {
-    suggestion_note(parser, &suggestion);
-  } else {
-    parse_note(parser, NO_LOC, "known are: %.*s", SV_ARG(sb_view(&words)));
-  }
+  nearest_word_note(&nearest, parser->diag);
+  if (nearest.word.size == 0) parse_note(parser, NO_LOC, "known are: %.*s", SV_ARG(sb_view(&words)));
 }
 
 void suggest_name(Parser *parser, const StringViewArray *names, StringView text) {
   enum { MOST = 20000 }; /* names looked at, the latest ones */
-  Suggestion suggestion = suggestion_begin(text);
+  NearestWord nearest = nearest_word_begin(text);
   int64_t first = max_i64(0, names->count - MOST);
-  for (int64_t i = names->count; i-- > first;) suggestion_offer(&suggestion, names->data[i]);
-  suggestion_note(parser, &suggestion);
+  for (int64_t i = names->count; i-- > first;) nearest_word_offer(&nearest, names->data[i]);
+  nearest_word_note(&nearest, parser->diag);
 }

@@ -190,14 +190,14 @@ Status parse_header(Parser *parser) {
 }
 
 Status parse_header_attribute(Parser *parser, StringView name, SourceLoc loc) {
-  Suggestion suggestion = suggestion_begin(name);
+  NearestWord nearest = nearest_word_begin(name);
   for (int i = 0; i < header_table.count; i++) {
     if (sv_equal_cstring(name, header_names[i])) return header_parsers[i](parser);
-    suggestion_offer(&suggestion, sv_from_cstring(header_names[i]));
+    nearest_word_offer(&nearest, sv_from_cstring(header_names[i]));
   }
   Status status =
       parse_error(parser, loc, "parse-attribute", "the module's header has no attribute '%.*s'", SV_ARG(name));
-  suggestion_note(parser, &suggestion);
+  nearest_word_note(&nearest, parser->diag);
   return status;
 }
 

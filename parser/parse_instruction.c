@@ -248,20 +248,20 @@ static Status unknown_attribute(Parser *parser, const InstructionDraft *draft, S
   Status status = parse_error(parser, here(parser), "parse-attribute", "'%.*s' has no attribute '%.*s'",
                               SV_ARG(draft->opcode_text), SV_ARG(name));
   const HloOpcodeInfo *info = hlo_opcode_info(draft_attribute_opcode(draft));
-  Suggestion suggestion = suggestion_begin(name);
+  NearestWord nearest = nearest_word_begin(name);
   StringBuilder own;
   sb_init(&own, parser->scratch);
   for (int i = 0; i < info->attr_count; i++) {
     const char *text = hlo_attr_info(info->attrs[i].id)->text;
     if (!*text) continue;
-    suggestion_offer(&suggestion, sv_from_cstring(text));
+    nearest_word_offer(&nearest, sv_from_cstring(text));
     sb_printf(&own, "%s%s", own.size > 0 ? ", " : "", text);
   }
   for (int id = HLO_ATTR_FIRST_COMMON; id < HLO_ATTR_COUNT; id++) {
-    suggestion_offer(&suggestion, sv_from_cstring(hlo_attr_info((HloAttrId)id)->text));
+    nearest_word_offer(&nearest, sv_from_cstring(hlo_attr_info((HloAttrId)id)->text));
   }
-  if (suggestion.best.size > 0) {
-    suggestion_note(parser, &suggestion);
+  if (nearest.word.size > 0) {
+    nearest_word_note(&nearest, parser->diag);
   } else if (own.size > 0) {
     parse_note(parser, NO_LOC, "its own are: %.*s", SV_ARG(sb_view(&own)));
   }

@@ -161,9 +161,9 @@ static Status parse_axis_ref(Parser *parser, const Mesh *mesh, MeshAxisRef *out_
   const MeshAxis *axis = find_axis(mesh, out_ref->name);
   if (!axis) {
     Status status = parse_error(parser, loc, "parse-mesh", "the mesh has no axis '%.*s'", SV_ARG(out_ref->name));
-    Suggestion suggestion = suggestion_begin(out_ref->name);
-    for (int i = 0; i < mesh->axis_count; i++) suggestion_offer(&suggestion, mesh->axes[i].name);
-    suggestion_note(parser, &suggestion);
+    NearestWord nearest = nearest_word_begin(out_ref->name);
+    for (int i = 0; i < mesh->axis_count; i++) nearest_word_offer(&nearest, mesh->axes[i].name);
+    nearest_word_note(&nearest, parser->diag);
     return status;
   }
   if (!accept(parser, TOKEN_COLON)) return STATUS_OK;

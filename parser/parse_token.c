@@ -190,8 +190,8 @@ Status parse_field_name(Parser *parser, const char *owner, const FieldTable *tab
     return STATUS_OK;
   }
   Status status = parse_error(parser, loc, "parse-attribute", "%s has no field '%.*s'", owner, SV_ARG(name));
-  Suggestion suggestion = suggestion_begin(name);
-  for (int i = 0; i < table->count; i++) suggestion_offer(&suggestion, sv_from_cstring(table->names[i]));
-  suggestion_note(parser, &suggestion);
+  NearestWord nearest = nearest_word_begin(name);
+  for (int i = 0; i < table->count; i++) nearest_word_offer(&nearest, sv_from_cstring(table->names[i]));
+  nearest_word_note(&nearest, parser->diag);
   return status;
 }

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/hash_map.h"
+#include "base/nearest_word.h"
 #include "hlo/ir/hlo_module.h"
 #include "parser/hlo_lexer.h"
 
@@ -102,14 +103,7 @@ MUST_USE Status parse_expected(Parser *parser, const char *what);
 MUST_USE Status parse_too_deep(Parser *parser, SourceLoc loc, const char *what);
 void parse_note(Parser *parser, SourceLoc loc, const char *format, ...) PRINTF_LIKE(3, 4);
 
-/* Notes under the latest error: the nearest known word, if it is near. */
-typedef struct Suggestion {
-  StringView wanted, best;
-  int distance;
-} Suggestion;
-Suggestion suggestion_begin(StringView wanted);
-void suggestion_offer(Suggestion *suggestion, StringView candidate);
-void suggestion_note(Parser *parser, const Suggestion *suggestion);
+/* Notes under the latest error: what other languages call so, or the nearest known word, if one is near. */
 void suggest_opcode(Parser *parser, StringView text);
 void suggest_type(Parser *parser, StringView text);
 void suggest_enum(Parser *parser, HloEnumId id, StringView text);

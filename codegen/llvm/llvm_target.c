@@ -60,9 +60,9 @@ static Status unknown_cpu(StringView mcpu, DiagSink *diag) {
   Status status = diag_error(diag, STATUS_INVALID, NO_LOC, "unknown-cpu", "unknown CPU '%.*s'", SV_ARG(mcpu));
   StringBuilder known;
   sb_init(&known, diag->arena);
-  StringView nearest;
-  cpu_level_names(&known, mcpu, &nearest);
-  if (nearest.size > 0) diag_note(diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(nearest));
+  NearestWord nearest = nearest_word_begin(mcpu);
+  cpu_level_names(&known, &nearest);
+  nearest_word_note(&nearest, diag);
   diag_note(diag, NO_LOC, "known CPUs: dispatch, native, %.*s", SV_ARG(sb_view(&known)));
   return status;
 }

@@ -3,13 +3,13 @@
 #include "codegen/report/report_internal.h"
 
 static Status unknown_name(const HloModule *module, StringView name, DiagSink *diag) {
-  NearestWord nearest = nearest_word_begin(name, name.size < 3 ? (int)name.size : 3);
+  NearestWord nearest = nearest_word_begin(name);
   Status status = diag_error(diag, STATUS_INVALID, NO_LOC, "question", "no instruction is called '%.*s'", SV_ARG(name));
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloInstructionArray *list = &module->computations.data[c]->instructions;
     for (int64_t i = 0; i < list->count; i++) nearest_word_offer(&nearest, list->data[i]->name);
   }
-  if (nearest.word.size > 0) diag_note(diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(nearest.word));
+  nearest_word_note(&nearest, diag);
   return status;
 }
 

@@ -1,6 +1,5 @@
 #include "codegen/target/cpu_level.h"
 
-#include "base/nearest_word.h"
 #include "codegen/target/feature_list.h"
 
 #define AVX_FEATURES "+sse4.1,+sse4.2,+avx,+popcnt"
@@ -74,13 +73,11 @@ const CpuLevel *cpu_level_find(StringView cpu) {
   return NULL;
 }
 
-void cpu_level_names(StringBuilder *out, StringView meant, StringView *out_nearest) {
-  NearestWord nearest = nearest_word_begin(meant, 3);
+void cpu_level_names(StringBuilder *out, NearestWord *nearest) {
   for (int i = 0; i < CPU_LEVEL_COUNT; i++) {
     sb_printf(out, "%s%s", i == 0 ? "" : ", ", cpu_levels[i].cpu);
-    nearest_word_offer(&nearest, sv_from_cstring(cpu_levels[i].cpu));
+    nearest_word_offer(nearest, sv_from_cstring(cpu_levels[i].cpu));
   }
-  *out_nearest = nearest.word;
 }
 
 /* Who takes a feature away takes those that build on it. */

@@ -2,7 +2,7 @@
 #ifndef XLAC_CODEGEN_TARGET_CPU_LEVEL_H
 #define XLAC_CODEGEN_TARGET_CPU_LEVEL_H
 
-#include "base/string_view.h"
+#include "base/nearest_word.h"
 #include "codegen/target/vec_target.h"
 
 /* A processor as LLVM calls it, and the features that matter to emitted code.  "native" comes with the host's own list
@@ -14,8 +14,8 @@ typedef struct CpuLevel {
 /* NULL for a processor that is not known. */
 const CpuLevel *cpu_level_find(StringView cpu);
 
-/* ", "-separated names for messages; |out_nearest| is what was likely meant, empty when nothing is near. */
-void cpu_level_names(StringBuilder *out, StringView meant, StringView *out_nearest);
+/* ", "-separated names for messages; each is offered to |nearest|. */
+void cpu_level_names(StringBuilder *out, NearestWord *nearest);
 
 /* The vector code for a processor with the LLVM feature list |features|, the last mention of each counting. */
 VecTarget cpu_vec_target(const char *features);

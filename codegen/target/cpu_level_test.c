@@ -105,12 +105,13 @@ static void cpu_level_names_says_what_was_meant(void **state) {
   Arena *arena = arena_create();
   StringBuilder names;
   sb_init(&names, arena);
-  StringView nearest;
-  cpu_level_names(&names, SV("skylak"), &nearest);
-  assert_true(sv_equal_cstring(nearest, "skylake"));
+  NearestWord nearest = nearest_word_begin(SV("skylak"));
+  cpu_level_names(&names, &nearest);
+  assert_true(sv_equal_cstring(nearest.word, "skylake"));
   assert_non_null(strstr(sb_view(&names).data, "skylake, "));
-  cpu_level_names(&names, SV("pentium"), &nearest);
-  assert_int_equal(nearest.size, 0);
+  nearest = nearest_word_begin(SV("pentium"));
+  cpu_level_names(&names, &nearest);
+  assert_int_equal(nearest.word.size, 0);
   arena_destroy(arena);
 }
 

@@ -144,14 +144,14 @@ bool riscv_is_triple(StringView triple) {
 
 static Status check_cpu(const MachineIsa *isa, DiagSink *diag) {
   if (isa->cpu.size == 0) return STATUS_OK;
-  NearestWord nearest = nearest_word_begin(isa->cpu, 3);
+  NearestWord nearest = nearest_word_begin(isa->cpu);
   for (int i = 0; i < PROCESSOR_COUNT; i++) {
     if (sv_equal_cstring(isa->cpu, processors[i].cpu)) return STATUS_OK;
     nearest_word_offer(&nearest, sv_from_cstring(processors[i].cpu));
   }
   Status status = diag_error(diag, STATUS_INVALID, isa->loc, "machine-isa", "'%.*s' has no processor '%.*s'",
                              SV_ARG(isa->triple), SV_ARG(isa->cpu));
-  if (nearest.word.size > 0) diag_note(diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(nearest.word));
+  nearest_word_note(&nearest, diag);
   StringBuilder known;
   sb_init(&known, diag->arena);
   for (int i = 0; i < PROCESSOR_COUNT; i++) sb_printf(&known, "%s%s", i == 0 ? "" : ", ", processors[i].cpu);

@@ -70,8 +70,8 @@ static bool set_highest_level(Setting *setting, OptionId id, OptionValue *value)
   int64_t level, most;
   if (!sv_to_count(sv_from_cstring(value->text), &level) || !sv_to_count(sv_from_cstring(highest), &most)) return false;
   if (level <= most) return false;
-  NearestWord last = nearest_word_begin(sv_from_cstring(highest), 1);
-  value->integer = find_word(info->words, &last);
+  value->integer = 0;
+  for (const char *c = info->words; c < highest; c++) value->integer += *c == '|';
   const char *spelling = option_spelling(setting->arena, id);
   diag_warning(setting->diag, NO_LOC, "option-level", "there is no '%s%s': '%s%s' is the highest, and is used",
                spelling, value->text, spelling, highest);
@@ -80,7 +80,7 @@ static bool set_highest_level(Setting *setting, OptionId id, OptionValue *value)
 
 static void set_choice(Setting *setting, OptionId id, OptionValue *value) {
   const OptionInfo *info = &option_table[id];
-  NearestWord nearest = nearest_word_begin(sv_from_cstring(value->text), 3);
+  NearestWord nearest = nearest_word_begin(sv_from_cstring(value->text));
   value->integer = find_word(info->words, &nearest);
   if (value->integer >= 0 || (info->kind == OPTION_KIND_LEVEL && set_highest_level(setting, id, value))) return;
   StringBuilder list;
@@ -88,7 +88,7 @@ static void set_choice(Setting *setting, OptionId id, OptionValue *value) {
   for (const char *c = info->words; *c; c++) *c == '|' ? sb_append_cstring(&list, ", ") : sb_append_char(&list, *c);
   USAGE(setting, "'%s' is not a value of '%s' (%.*s)", value->text, option_spelling(setting->arena, id),
         SV_ARG(sb_view(&list)));
-  if (nearest.word.size > 0) diag_note(setting->diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(nearest.word));
+  nearest_word_note(&nearest, setting->diag);
 }
 
 static bool repeats(OptionKind kind) {
@@ -142,7 +142,7 @@ bool option_is_of_library(OptionId id) {
 }
 
 void option_note_nearest(StringView name, bool of_library, DiagSink *diag) {
-  NearestWord nearest = nearest_word_begin(name, (int)min_i64(4, (int64_t)name.size));
+  NearestWord nearest = nearest_word_begin(name);
   for (int i = 0; i < OPTION_COUNT; i++) {
     if (!of_library || option_is_of_library((OptionId)i))
       nearest_word_offer(&nearest, sv_from_cstring(option_table[i].name));

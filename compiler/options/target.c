@@ -24,14 +24,14 @@ static bool is_file(StringView name) {
 }
 
 static Status unknown_target(StringView name, DiagSink *diag) {
-  NearestWord nearest = nearest_word_begin(name, 4);
+  NearestWord nearest = nearest_word_begin(name);
   nearest_word_offer(&nearest, SV(HOST));
   for (int i = 0; i < machine_preset_count(); i++)
     nearest_word_offer(&nearest, sv_from_cstring(machine_preset_at(i)->name));
   Status status =
       diag_error(diag, STATUS_INVALID, NO_LOC, "usage",
                  "there is no target '%.*s'; '--print-targets' lists them, a file's name ends in '.vpt'", SV_ARG(name));
-  if (nearest.word.size > 0) diag_note(diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(nearest.word));
+  nearest_word_note(&nearest, diag);
   return status;
 }
 

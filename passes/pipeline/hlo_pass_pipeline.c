@@ -190,9 +190,9 @@ Status hlo_pass_pipeline_run(HloPassPipeline *pipeline, HloModule *module, const
 
 static Status unknown_pass(StringView name, DiagSink *diag) {
   Status status = diag_error(diag, STATUS_INVALID, NO_LOC, "pass-unknown", "there is no pass '%.*s'", SV_ARG(name));
-  NearestWord nearest = nearest_word_begin(name, 4);
+  NearestWord nearest = nearest_word_begin(name);
   for (int i = 0; i < hlo_pass_count(); i++) nearest_word_offer(&nearest, sv_from_cstring(hlo_pass_at(i)->name));
-  if (nearest.word.size > 0) diag_note(diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(nearest.word));
+  nearest_word_note(&nearest, diag);
   return status;
 }
 

@@ -14,11 +14,11 @@ static PrimitiveType array_type_from_text(StringView text) {
 
 static void unknown_type(SectionReader *reader, StringView text, SourceLoc loc) {
   SECTION_FAIL(reader, loc, "machine-type", "there is no element type '%.*s'", SV_ARG(text));
-  NearestWord nearest = nearest_word_begin(text, 3);
+  NearestWord nearest = nearest_word_begin(text);
   for (int type = TYPE_INVALID + 1; type < PRIMITIVE_TYPE_COUNT; type++)
     if (type_is_array((PrimitiveType)type))
       nearest_word_offer(&nearest, sv_from_cstring(type_text((PrimitiveType)type)));
-  if (nearest.word.size > 0) diag_note(reader->diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(nearest.word));
+  nearest_word_note(&nearest, reader->diag);
 }
 
 void vpt_set_type(SectionReader *reader, StringView text, SourceLoc loc, void *place) {
