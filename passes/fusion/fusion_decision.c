@@ -192,6 +192,12 @@ bool fusion_looks_up(const HloInstruction *user) {
   return user->opcode == HLO_DYNAMIC_SLICE || user->opcode == HLO_GATHER;
 }
 
+bool fusion_turns(const HloInstruction *user) {
+  if (user->opcode != HLO_TRANSPOSE || user->shape->rank == 0) return false;
+  Int64List order = hlo_instruction_ints(user, HLO_ATTR_DIMENSIONS);
+  return order.data[order.count - 1] != order.count - 1;
+}
+
 bool fusion_has_guards(const HloInstruction *instruction) {
   return instruction->opcode == HLO_PAD || instruction->opcode == HLO_CONCATENATE;
 }

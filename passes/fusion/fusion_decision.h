@@ -46,6 +46,8 @@ FusionDecision fusion_can_cross(const HloInstruction *user, int operand);
 uint64_t fusion_operand_map(const HloInstruction *user, int operand, uint64_t map);
 /* |user| reads its operand 0 at places that are known only when it runs. */
 bool fusion_looks_up(const HloInstruction *user);
+/* |user| moves the last dimension of its operand to another place. */
+bool fusion_turns(const HloInstruction *user);
 /* Which of its operands an element comes from depends on where it is. */
 bool fusion_has_guards(const HloInstruction *instruction);
 /* All operands of |concatenate| have equal dimensions: the loop along them is unrolled where elements are made one by

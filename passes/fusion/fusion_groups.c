@@ -2,6 +2,7 @@
 
 #include "base/checked_math.h"
 #include "hlo/analysis/in_place.h"
+#include "hlo/analysis/narrow_products.h"
 #include "hlo/machine/description/machine_abilities.h"
 #include "passes/cleanup/control_edges.h"
 #include "passes/fusion/fusion_decision.h"
@@ -26,7 +27,7 @@ typedef struct Membership {
   int32_t group;
   int32_t map_count;
   const uint64_t *maps; /* distinct */
-  bool expanded, repeated, is_cut, is_factor, misses_columns, is_looked_up;
+  bool expanded, repeated, is_cut, is_factor, misses_columns, is_looked_up, is_turned;
 } Membership;
 
 typedef struct MembershipList {
@@ -41,6 +42,7 @@ typedef struct Candidate {
   uint64_t maps[MAP_LIMIT]; /* distinct; more than fit count as MAP_LIMIT, which only generators may have */
   bool expanded, repeated, is_cut, is_factor, misses_columns;
   bool is_looked_up; /* at places that are known only when it runs */
+  bool is_turned;    /* what lies side by side in it does not where the group stores it */
 } Candidate;
 
 typedef ARRAY(Candidate) CandidateArray;
@@ -117,6 +119,7 @@ static void add_use(Candidate *candidate, const HloInstruction *user, int operan
   candidate->repeated |= from->repeated;
   candidate->is_looked_up |= from->is_looked_up || (operand == 0 && fusion_looks_up(user));
   candidate->is_factor |= from->is_factor || fusion_is_contraction(user);
+  candidate->is_turned |= from->is_turned || fusion_turns(user);
 }
 
 /* What is computed for one instruction alone, while it is searched backwards. */
@@ -232,12 +235,30 @@ static bool is_made_of_scalars(const HloInstruction *instruction) {
   return instruction->shape->rank == 0 || instruction->opcode == HLO_IOTA;
 }
 
+/* The features of a convolution of narrow numbers, as it makes them or with what is computed of each. */
+static bool ends_narrow_features(const HloInstruction *producer) {
+  EndRegion region = {.count = 1, .members = {producer}};
+  for (int m = 0; m < region.count; m++) {
+    const HloInstruction *member = region.members[m];
+    if (hlo_makes_narrow_features(member)) return true;
+    if (!hlo_opcode_has(member->opcode, OP_ELEMENTWISE)) continue;
+    for (int i = 0; i < member->operand_count; i++) {
+      const HloInstruction *operand = member->operands[i];
+      if (is_in_region(&region, operand) || !only_used_in(&region, operand)) continue;
+      if (region.count < ENDING_LIMIT) region.members[region.count++] = operand;
+    }
+  }
+  return false;
+}
+
 static FusionDecision has_room(const FusionGrouper *grouper, const Candidate *candidate,
                                const HloInstruction *producer) {
   const int32_t number = candidate->group;
   const FusionGroup *group = group_at(grouper, number);
   if (candidate->is_looked_up && fusion_has_guards(producer) && !machine_guards_looked_up(grouper->machine))
     return (FusionDecision){false, "which piece it is, or whether it is padding, is known only at run time"};
+  if (candidate->is_turned && !machine_has_buffer(grouper->machine) && ends_narrow_features(producer))
+    return (FusionDecision){false, "products of narrow numbers are made with the features side by side"};
   if (reads_updated_operand(root_of(grouper, number), producer, grouper->result->arena)) {
     return (FusionDecision){false, "the consumer overwrites what it reads"};
   }
@@ -315,6 +336,7 @@ static void join_all(FusionGrouper *grouper, int32_t node) {
                                   .is_factor = candidate->is_factor,
                                   .misses_columns = candidate->misses_columns,
                                   .is_looked_up = candidate->is_looked_up,
+                                  .is_turned = candidate->is_turned,
                                   .repeated = candidate->repeated};
   }
   grouper->memberships[node] = (MembershipList){candidates->count, memberships};
