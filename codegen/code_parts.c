@@ -58,7 +58,7 @@ enum { BLOCKS_COST = 6, PASS_COST = 4, LOOPS_COST = 1, VALUES_PER_COST = 12, FUL
 
 static int kernel_cost(const Kernel *kernel, const KernelStrategy *strategy) {
   int cost = LOOPS_COST + kernel->value_count / VALUES_PER_COST;
-  if (strategy->form == KERNEL_FORM_CONTRACTION || strategy->form == KERNEL_FORM_SORT) cost += BLOCKS_COST;
+  if (kernel_form_is_block(strategy->form)) cost += BLOCKS_COST;
   for (int s = 0; s < kernel->stage_count; s++) {
     const KernelTransform *transform = kernel->stages[s].transform;
     if (transform != NULL) cost += PASS_COST * transform->factor_count;

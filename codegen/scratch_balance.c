@@ -28,8 +28,11 @@ static void choose(const ScratchBalance *balance, const VecTarget *target, int32
 
 /* Of the module's time, what it would take more with few bytes for |strategy|. */
 static double bought(const ScratchBalance *balance, int32_t kernel, const KernelStrategy *strategy) {
-  if (strategy->form != KERNEL_FORM_CONTRACTION || balance->shares[kernel] == 0) return 0;
-  double times = contraction_bought_time(strategy->contraction, balance->limits[kernel]);
+  if (balance->shares[kernel] == 0) return 0;
+  double times = 1;
+  if (strategy->form == KERNEL_FORM_CONTRACTION)
+    times = contraction_bought_time(strategy->contraction, balance->limits[kernel]);
+  if (strategy->form == KERNEL_FORM_WINOGRAD) times = winograd_bought_time(strategy->winograd);
   return times > 1 ? balance->shares[kernel] * (times - 1) : 0;
 }
 

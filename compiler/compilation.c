@@ -94,6 +94,7 @@ static CodeDraft new_draft(const Compilation *compilation, Arena *arena) {
                                 .mattr = options->mattr,
                                 .opt_level = options->opt_level,
                                 .machine = options->machine,
+                                .fast_math = options->fast_math,
                                 .flush_denormals = options->flush_denormals,
                                 .pool = options->pool},
                      .tiler = {.pipeline_depth = options->pipeline_depth,

@@ -136,9 +136,10 @@ static void write_kernels_text(StringBuilder *out, const Compilation *compilatio
   KernelFacts facts = kernel_facts(compilation, compilation->arena);
   for (int64_t i = 0; i < facts.count; i++) {
     const KernelFact *fact = &facts.data[i];
-    sb_printf(out, "  %.*s: kernel %d, loops %.*s; %lld bytes read, %lld written, %lld scratch\n",
+    sb_printf(out, "  %.*s: kernel %d, loops %.*s; %lld bytes read, %lld written, %lld scratch%s\n",
               SV_ARG(fact->instruction->name), fact->identity, SV_ARG(fact->loops), (long long)fact->bytes_read,
-              (long long)fact->bytes_written, (long long)fact->scratch_bytes);
+              (long long)fact->bytes_written, (long long)fact->scratch_bytes,
+              fact->by_minimal_filtering ? "; by minimal filtering" : "");
   }
 }
 
@@ -155,6 +156,7 @@ static void write_kernels_json(JsonWriter *json, const Compilation *compilation)
     json_field_int(json, "bytes_read", fact->bytes_read);
     json_field_int(json, "bytes_written", fact->bytes_written);
     json_field_int(json, "scratch_bytes", fact->scratch_bytes);
+    json_field_bool(json, "by_minimal_filtering", fact->by_minimal_filtering);
     json_end_object(json);
   }
   json_end_array(json);

@@ -19,6 +19,13 @@ static void count_bytes(const Kernel *kernel, KernelFact *fact) {
   }
 }
 
+static bool is_by_minimal_filtering(const CodeDraft *draft, int32_t identity) {
+  bool found = false;
+  for (int i = 0; i < LLVM_MOST_VARIANTS && draft->strategies[i] != NULL; i++)
+    found |= draft->strategies[i][identity].form == KERNEL_FORM_WINOGRAD;
+  return found;
+}
+
 KernelFacts kernel_facts(const Compilation *compilation, Arena *arena) {
   KernelFacts facts = {0};
   const KernelTable *table = compilation->draft.kernels;
@@ -32,7 +39,8 @@ KernelFacts kernel_facts(const Compilation *compilation, Arena *arena) {
                          .identity = uses->uses[i].identity,
                          .loops = loops_of(kernel, arena),
                          .stages = kernel->part_count > 0 ? kernel->part_count : kernel->stage_count,
-                         .scratch_bytes = scratch != NULL ? scratch->size : 0};
+                         .scratch_bytes = scratch != NULL ? scratch->size : 0,
+                         .by_minimal_filtering = is_by_minimal_filtering(&compilation->draft, uses->uses[i].identity)};
       count_bytes(kernel, &fact);
       array_push(&facts, arena, fact);
     }

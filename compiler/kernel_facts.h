@@ -12,6 +12,7 @@ typedef struct KernelFact {
   int32_t stages;   /* of a Kernel of tiles: its parts */
   int64_t bytes_read, bytes_written; /* sizes of the arrays that it is bound to */
   int64_t scratch_bytes;             /* of the workspace, while the instruction runs; of all its Kernels */
+  bool by_minimal_filtering;         /* on some of the processors that code is for (codegen/blocks/winograd.h) */
 } KernelFact;
 
 typedef ARRAY(KernelFact) KernelFacts;

@@ -156,7 +156,8 @@ static void step_tile(ContractionEmitter *emitter, TileStep step, const TileSums
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
   ElementLoops loops = contraction_loops_begin(emitter);
-  LLVMValueRef count = block_count_left(vec, blocking->tile_rows, blocking->rows.size, sums->row);
+  LLVMValueRef count = sums->count;
+  if (count == NULL) count = block_count_left(vec, blocking->tile_rows, blocking->rows.size, sums->row);
   PointLoop rows = point_loop_begin(&emitter->point, ir_range_below(count), 1);
   block_set_linear(emitter, &blocking->rows, blocking->rows.count, &blocking->epilogue_set,
                    ir_index_add(vec->builder, sums->row, rows.index));

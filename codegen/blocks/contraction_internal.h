@@ -245,6 +245,10 @@ void contraction_choose_by_tiles(const Kernel *kernel, ContractionBlocking *bloc
 /* Dims (bits) that stand still while the rows of a tile and a block of the depth are walked. */
 uint64_t contraction_common_dims(const Kernel *kernel, const ContractionBlocking *blocking);
 
+/* The tile for |rows| rows that takes least, of a blocking whose types, lanes and columns, a multiple of the lanes, are
+ * known; panels fill the columns. */
+void contraction_choose_whole_tile(const VecTarget *target, int64_t rows, ContractionBlocking *blocking);
+
 /* --- turned (contraction_turned.c) --- */
 
 /* Whether the lhs of a blocking whose roles are known is an image that a window slides over along the last row. */
@@ -368,6 +372,7 @@ typedef struct TileSums {
   LLVMValueRef first; /* of the tile's own rows and columns */
   LLVMValueRef stride;
   LLVMValueRef row, column;
+  LLVMValueRef count; /* so many rows; NULL: as many as a tile has there */
 } TileSums;
 
 typedef enum TileStep {

@@ -345,6 +345,27 @@ static void choose_tile(const Kernel *kernel, const VecTarget *target, TileLimit
       blocking->panel_width + (blocking->segment < blocking->column_run ? blocking->vector_lanes : 0);
 }
 
+void contraction_choose_whole_tile(const VecTarget *target, int64_t rows, ContractionBlocking *blocking) {
+  TileLimit limit = {tile_limit(target), 0, FASTEST_MULTIPLICATION};
+  double best = 0;
+  for (int vectors = 1; vectors <= largest_panel_vectors(target); vectors++) {
+    int64_t width = (int64_t)vectors * blocking->lanes;
+    if (blocking->columns.size % width != 0) continue;
+    TileRows tiles = rows_of_tiles(rows, limit, vectors,
+                                   contraction_has_assembly(target, blocking, limit.most_sums / vectors, vectors));
+    double cost = (double)(blocking->columns.size / width) * tiles.cost;
+    if (best != 0 && cost >= best) continue;
+    best = cost;
+    blocking->step_cost = tile_cost(tiles.rows, vectors, multiplication_of(target));
+    blocking->rest_cost = tile_cost(tiles.rest, vectors, multiplication_of(target));
+    blocking->panel_vectors = vectors;
+    blocking->panel_width = blocking->packed_stride = width;
+    blocking->tile_rows = tiles.rows;
+    blocking->rest_rows = tiles.rest;
+    blocking->tile_count = ceil_div(rows, tiles.rows);
+  }
+}
+
 /* |factor| is a plain load along the columns. */
 static bool is_plain_rhs(const Kernel *kernel, const ContractionBlocking *blocking, int32_t factor) {
   const KernelValue *rhs = &kernel->values[factor];

@@ -10,7 +10,7 @@
 #ifndef XLAC_CODEGEN_BLOCKS_SORT_H
 #define XLAC_CODEGEN_BLOCKS_SORT_H
 
-#include "codegen/ir/ir_index.h"
+#include "codegen/blocks/phase_share.h"
 #include "codegen/kernel/kernel.h"
 #include "codegen/vec/vec.h"
 
@@ -30,17 +30,10 @@ typedef struct SortNeeds {
 } SortNeeds;
 SortNeeds sort_needs(const Kernel *kernel);
 
-/* What one call does of a sort in phases: of |phase| its part |chunk| of |chunks|; all i64.  Where chunks is 0 it does
- * everything.  A phase begins when all chunks of the one before are done, and all have as many. */
-typedef struct SortShare {
-  LLVMValueRef phase, chunk, chunks;
-  LLVMValueRef further; /* scratch of the chunks after the first, one after the other */
-} SortShare;
-
 /* Emits the body of a function at the builder's position, buffers being |buffer_pointers| (results overlap nothing),
  * |scratch| 64-byte aligned; leaves the builder at the end of the code, without a terminator.  It sorts |lines| (i64;
  * NULL: all), or with phases does |share|. */
 void sort_emit(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, const LLVMValueRef *buffer_pointers,
-               LLVMValueRef scratch, IndexRange lines, const SortShare *share);
+               LLVMValueRef scratch, IndexRange lines, const PhaseShare *share);
 
 #endif

@@ -356,7 +356,7 @@ SortNeeds sort_needs(const Kernel *kernel) {
 }
 
 void sort_emit(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, const LLVMValueRef *buffer_pointers,
-               LLVMValueRef scratch, IndexRange lines, const SortShare *share) {
+               LLVMValueRef scratch, IndexRange lines, const PhaseShare *share) {
   Arena *arena = arena_create();
   int64_t ignored;
   SortEmitter emitter = sort_emitter(kernel, arena, &ignored);

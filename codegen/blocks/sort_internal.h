@@ -118,7 +118,7 @@ LLVMValueRef sort_by_merging(const SortEmitter *emitter, LLVMValueRef records, L
  * merges, each cut into pieces of as many. */
 #define SORT_REGION (INT64_C(1) << 14)
 int64_t sort_merging_phases(const SortEmitter *emitter);
-void sort_merging_phase(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef spare, const SortShare *share);
+void sort_merging_phase(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef spare, const PhaseShare *share);
 
 /* Whether lines are sorted several at a time, records of equal places side by side, in place; how many. */
 bool sort_uses_network(const SortEmitter *emitter);
@@ -160,8 +160,8 @@ int64_t sort_line_phases(const SortEmitter *emitter);
 /* Scratch of each chunk after the first, a multiple of 64. */
 int64_t sort_chunk_bytes(const SortEmitter *emitter);
 /* What |share| says of all lines. */
-void sort_emit_shared(SortEmitter *emitter, LLVMValueRef scratch, const SortShare *share);
+void sort_emit_shared(SortEmitter *emitter, LLVMValueRef scratch, const PhaseShare *share);
 /* Places of the line: those of chunk |share->chunk|. */
-IndexRange sort_chunk_range(const SortEmitter *emitter, const SortShare *share, LLVMValueRef count);
+IndexRange sort_chunk_range(const SortEmitter *emitter, const PhaseShare *share, LLVMValueRef count);
 
 #endif

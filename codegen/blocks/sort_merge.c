@@ -228,7 +228,7 @@ static void sort_region(const SortEmitter *emitter, LLVMValueRef records, LLVMVa
   merge_range(emitter, records, spare, region, SORT_REGION);
 }
 
-void sort_merging_phase(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef spare, const SortShare *share) {
+void sort_merging_phase(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef spare, const PhaseShare *share) {
   LLVMBuilderRef b = emitter->vec->builder;
   LLVMBasicBlockRef begins = sort_block(emitter), merges = sort_block(emitter), ends = sort_block(emitter);
   LLVMBasicBlockRef behind = sort_block(emitter);

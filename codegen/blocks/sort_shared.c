@@ -19,7 +19,7 @@ bool sort_is_shared(const SortEmitter *emitter) {
   return emitter->line_count <= MOST_LINES && emitter->length >= 2 * SORT_CHUNK_ELEMENTS && !sort_selects(emitter);
 }
 
-IndexRange sort_chunk_range(const SortEmitter *emitter, const SortShare *share, LLVMValueRef count) {
+IndexRange sort_chunk_range(const SortEmitter *emitter, const PhaseShare *share, LLVMValueRef count) {
   LLVMBuilderRef b = emitter->vec->builder;
   LLVMValueRef next = LLVMBuildNSWAdd(b, share->chunk, sort_int(emitter, 1), "");
   return (IndexRange){LLVMBuildUDiv(b, LLVMBuildNSWMul(b, share->chunk, count, ""), share->chunks, ""),
@@ -32,7 +32,7 @@ enum { PHASES_PER_PASS = 3, COUNTER_ALIGNMENT = 8 };
 
 typedef struct DigitShare {
   const SortEmitter *emitter;
-  const SortShare *share;
+  const PhaseShare *share;
   DigitLines lines;
   LLVMValueRef counters;             /* of the first chunk, pass by pass */
   LLVMValueRef pass;                 /* i64 */
@@ -282,7 +282,7 @@ static void finish_chunk(const DigitShare *digits) {
   point_forget(emitter->point, height);
 }
 
-static void digit_phase(const SortEmitter *emitter, LLVMValueRef scratch, const SortShare *share) {
+static void digit_phase(const SortEmitter *emitter, LLVMValueRef scratch, const PhaseShare *share) {
   LLVMBuilderRef b = emitter->vec->builder;
   DigitShare digits = {.emitter = emitter, .share = share};
   digits.lines = sort_digit_lines(emitter, scratch, &digits.counters);
@@ -331,7 +331,7 @@ static LLVMValueRef begin_phase(SortEmitter *emitter, LLVMValueRef scratch, LLVM
 }
 
 /* One thread has code of its own, which counts all digits at once. */
-static void emit_digits(SortEmitter *emitter, LLVMValueRef scratch, const SortShare *share) {
+static void emit_digits(SortEmitter *emitter, LLVMValueRef scratch, const PhaseShare *share) {
   LLVMBuilderRef b = emitter->vec->builder;
   LLVMBasicBlockRef alone = sort_block(emitter), shared = sort_block(emitter), behind = sort_block(emitter);
   LLVMValueRef is_alone = LLVMBuildICmp(b, LLVMIntEQ, share->chunks, sort_int(emitter, 0), "");
@@ -342,7 +342,7 @@ static void emit_digits(SortEmitter *emitter, LLVMValueRef scratch, const SortSh
   point_forget(emitter->point, height);
   LLVMBuildBr(b, behind);
   LLVMPositionBuilderAtEnd(b, shared);
-  SortShare own = *share;
+  PhaseShare own = *share;
   own.phase = begin_phase(emitter, scratch, share->phase);
   digit_phase(emitter, scratch, &own);
   point_forget(emitter->point, height);
@@ -351,7 +351,7 @@ static void emit_digits(SortEmitter *emitter, LLVMValueRef scratch, const SortSh
 }
 
 /* One thread does all phases, as cuts may show in the order where the comparator is none. */
-static void emit_merging(SortEmitter *emitter, LLVMValueRef scratch, const SortShare *share) {
+static void emit_merging(SortEmitter *emitter, LLVMValueRef scratch, const PhaseShare *share) {
   LLVMBuilderRef b = emitter->vec->builder;
   LLVMValueRef zero = sort_int(emitter, 0), one = sort_int(emitter, 1);
   LLVMValueRef is_alone = LLVMBuildICmp(b, LLVMIntEQ, share->chunks, zero, "");
@@ -360,15 +360,15 @@ static void emit_merging(SortEmitter *emitter, LLVMValueRef scratch, const SortS
   IndexRange range = {LLVMBuildSelect(b, is_alone, zero, share->phase, ""),
                       LLVMBuildSelect(b, is_alone, all, next, "")};
   PointLoop phases = point_loop_begin_apart(emitter->point, range, 1);
-  SortShare own = {.chunk = LLVMBuildSelect(b, is_alone, zero, share->chunk, ""),
-                   .chunks = LLVMBuildSelect(b, is_alone, one, share->chunks, "")};
+  PhaseShare own = {.chunk = LLVMBuildSelect(b, is_alone, zero, share->chunk, ""),
+                    .chunks = LLVMBuildSelect(b, is_alone, one, share->chunks, "")};
   own.phase = begin_phase(emitter, scratch, phases.index);
   LLVMValueRef spare = sort_at_offset(emitter, scratch, sort_records_bytes(emitter));
   sort_merging_phase(emitter, scratch, spare, &own);
   point_loop_end(emitter->point, &phases);
 }
 
-void sort_emit_shared(SortEmitter *emitter, LLVMValueRef scratch, const SortShare *share) {
+void sort_emit_shared(SortEmitter *emitter, LLVMValueRef scratch, const PhaseShare *share) {
   if (sort_uses_digits(emitter))
     emit_digits(emitter, scratch, share);
   else

@@ -123,6 +123,7 @@ static void call_kernel(ControlEmitter *control, const HloInstruction *instructi
     control_call_shared(control, code, arguments, count);
     return;
   }
+  kernel_code_append_all(control->vec, code, arguments, &count);
   LLVMBuildCall2(control->vec->builder, LLVMGlobalGetValueType(code->function), code->function, arguments, count, "");
 }
 

@@ -170,15 +170,14 @@ Status kernel_emit_inline(const VecBuilder *vec, const Kernel *kernel, const Ker
   return STATUS_OK;
 }
 
-static void emit_sort(const KernelEmitter *emitter, const KernelStrategy *strategy) {
-  SortShare share;
-  if (strategy->phase_count > 0) {
-    LLVMValueRef *const places[] = {&share.further, &share.phase, &share.chunk, &share.chunks};
-    unsigned first = LLVMCountParams(emitter->function) - KERNEL_MOST_PARAMETERS;
-    for (unsigned i = 0; i < KERNEL_MOST_PARAMETERS; i++) *places[i] = LLVMGetParam(emitter->function, first + i);
-  }
-  sort_emit(emitter->point.vec, emitter->kernel, emitter->function, emitter->point.buffers, emitter->scratch,
-            emitter->pieces, &share);
+/* What a call of a function whose |strategy| has phases does. */
+static PhaseShare phase_share(const KernelEmitter *emitter, const KernelStrategy *strategy) {
+  PhaseShare share = {0};
+  if (strategy->phase_count == 0) return share;
+  LLVMValueRef *const places[] = {&share.further, &share.phase, &share.chunk, &share.chunks};
+  unsigned first = LLVMCountParams(emitter->function) - KERNEL_MOST_PARAMETERS;
+  for (unsigned i = 0; i < KERNEL_MOST_PARAMETERS; i++) *places[i] = LLVMGetParam(emitter->function, first + i);
+  return share;
 }
 
 /* A Kernel is short below this many cycles, some 60 us: compiling it takes longer than running it a hundred times. */
@@ -189,7 +188,8 @@ static void emit_sort(const KernelEmitter *emitter, const KernelStrategy *strate
 static void mark_functions(const VecBuilder *vec, const Kernel *kernel, const KernelStrategy *strategy,
                            LLVMValueRef last) {
   bool is_short = kernel_cycles(kernel, vec->target) < SHORT_CYCLES;
-  bool has_moves = strategy->form == KERNEL_FORM_CONTRACTION && vec->target->has_avx2_fma;
+  bool has_moves = (strategy->form == KERNEL_FORM_CONTRACTION || strategy->form == KERNEL_FORM_WINOGRAD) &&
+                   vec->target->has_avx2_fma;
   LLVMValueRef function = last == NULL ? LLVMGetFirstFunction(vec->module) : LLVMGetNextFunction(last);
   for (; function != NULL; function = LLVMGetNextFunction(function)) {
     bool moves =
@@ -212,17 +212,20 @@ static Status emit_kernel(const VecBuilder *vec, const Kernel *kernel, const Ker
     unsigned first = LLVMCountParams(function) - 2;
     emitter.pieces = (IndexRange){LLVMGetParam(function, first), LLVMGetParam(function, first + 1)};
   }
+  PhaseShare share = phase_share(&emitter, strategy);
   if (strategy->form == KERNEL_FORM_CONTRACTION) {
     contraction_emit(vec, kernel, strategy->contraction, function, buffers, scratch, emitter.pieces.begin,
                      emitter.pieces.end);
+  } else if (strategy->form == KERNEL_FORM_WINOGRAD) {
+    winograd_emit(vec, kernel, strategy->winograd, function, buffers, scratch, &share);
   } else if (strategy->form == KERNEL_FORM_SORT) {
-    emit_sort(&emitter, strategy);
+    sort_emit(vec, kernel, function, buffers, scratch, emitter.pieces, &share);
   } else {
     emit_loops(&emitter, strategy);
   }
   LLVMBuildRetVoid(vec->builder);
   LLVMClearInsertionPosition(vec->builder);
-  bool is_nest = strategy->form != KERNEL_FORM_CONTRACTION && strategy->form != KERNEL_FORM_SORT;
+  bool is_nest = !kernel_form_is_block(strategy->form);
   if (is_nest && vec->target->selects_singly) ir_function_settle_plain(function, vec->target->vector_bits);
   arena_destroy(arena);
   *out_code = emit_code(strategy, function);

@@ -131,6 +131,15 @@ static void choose_contraction(const Kernel *kernel, const VecTarget *target, Ke
   strategy->scratch_bytes = contraction_scratch_bytes(strategy->contraction);
 }
 
+static void choose_winograd(const Kernel *kernel, const VecTarget *target, KernelStrategy *strategy) {
+  strategy->form = KERNEL_FORM_WINOGRAD;
+  WinogradNeeds needs = winograd_needs(strategy->winograd);
+  set_pieces(strategy, 1, min_i64(kernel_blocks_chunk_limit(kernel, target), needs.chunk_limit), 1);
+  strategy->scratch_bytes = needs.scratch_bytes;
+  strategy->phase_count = needs.phase_count;
+  strategy->chunk_bytes = needs.chunk_bytes;
+}
+
 static void choose_loops(const Kernel *kernel, const VecTarget *target, Arena *arena, KernelStrategy *strategy) {
   PieceSplit split;
   if (kernel_is_unrolled(kernel)) {
@@ -186,7 +195,11 @@ void kernel_strategy_choose(const Kernel *kernel, const VecTarget *target, Contr
     choose_sort(kernel, out_strategy);
   } else {
     out_strategy->contraction = contraction_blocking_choose(arena, kernel, target, limit);
-    if (out_strategy->contraction != NULL)
+    if (out_strategy->contraction != NULL && target->has_fast_math)
+      out_strategy->winograd = winograd_blocking_choose(arena, kernel, target, limit, out_strategy->contraction);
+    if (out_strategy->winograd != NULL)
+      choose_winograd(kernel, target, out_strategy);
+    else if (out_strategy->contraction != NULL)
       choose_contraction(kernel, target, out_strategy);
     else
       choose_loops(kernel, target, arena, out_strategy);

@@ -5,6 +5,7 @@
 #define XLAC_CODEGEN_EMIT_KERNEL_STRATEGY_H
 
 #include "codegen/blocks/contraction.h"
+#include "codegen/blocks/winograd.h"
 #include "codegen/kernel/kernel.h"
 #include "codegen/target/vec_target.h"
 
@@ -89,15 +90,22 @@ typedef enum KernelForm {
   KERNEL_FORM_UNROLLED, /* every point by itself, as scalars */
   KERNEL_FORM_TRANSPOSE,
   KERNEL_FORM_CONTRACTION,
+  KERNEL_FORM_WINOGRAD,
   KERNEL_FORM_SORT,
   KERNEL_FORM_TILES
 } KernelForm;
+
+/* Whether codegen/blocks has the code. */
+static inline bool kernel_form_is_block(KernelForm form) {
+  return form == KERNEL_FORM_CONTRACTION || form == KERNEL_FORM_WINOGRAD || form == KERNEL_FORM_SORT;
+}
 
 typedef struct KernelStrategy {
   KernelForm form;
   LoopStrategy loops;                     /* of loops, unrolled or not */
   TransposeStrategy transpose;            /* of a transpose */
   const ContractionBlocking *contraction; /* of a contraction */
+  const WinogradBlocking *winograd;       /* of a contraction by minimal filtering */
   const struct KernelStrategy *parts;     /* of tiles: by part of the Kernel */
   PieceSplit split;                       /* of loops and transposes */
   const bool *streamed; /* of loops and transposes: by buffer, whether what is stored there passes the caches by; NULL:

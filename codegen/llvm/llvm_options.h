@@ -22,6 +22,7 @@ typedef struct LlvmOptions {
   int opt_level;    /* 0 … 3 */
   const MachineDescription *machine; /* NULL: the host; one with an [isa] of its own leaves mcpu and mattr unread */
   bool multiplies_narrow; /* "dispatch" has variants for processors that multiply narrow types faster as well */
+  bool fast_math;         /* floats may be computed as if they were real numbers */
   bool flush_denormals;   /* subnormal operands and results are zeros, as in XLA:CPU */
   LlvmTargetPool *pool;   /* NULL: none; the code does not depend on it */
 } LlvmOptions;

@@ -150,7 +150,11 @@ static void make_variants(const LlvmOptions *options, LlvmTarget *target) {
     const CpuLevel *level = cpu_level_find(options->mcpu);
     target->variants[target->variant_count++] = make_variant(NULL, level->cpu, level->features, options->mattr);
   }
-  for (int i = 0; i < target->variant_count; i++) target->variants[i].vec.flushes_denormals = options->flush_denormals;
+  for (int i = 0; i < target->variant_count; i++) {
+    VecTarget *vec = &target->variants[i].vec;
+    vec->has_fast_math = options->fast_math;
+    vec->flushes_denormals = options->flush_denormals;
+  }
 }
 
 /* As far as the variants of an object differ. */

@@ -34,6 +34,7 @@ typedef struct VecTarget {
   /* Not the target but the module: products read so much that the last cache does not keep it from one run to the next;
    * that a core's own cache of 2 MB does not. */
   bool streams_factors, leaves_own_cache;
+  bool has_fast_math;     /* not the target but what was asked for: floats are computed as if they were real numbers */
   bool flushes_denormals; /* not the target but what was asked for: functions that a thread enters set its mode */
 } VecTarget;
 
