@@ -4,7 +4,7 @@
 
 /* The text of --help: options by group, from the option table, in two columns. */
 
-enum { HELP_COLUMN = 34, HELP_WIDTH = 100 };
+enum { HELP_COLUMN = 34, HELP_WIDTH = 100, SYNOPSIS_WIDTH = 36 };
 
 static const char *const group_titles[] = {[GROUP_COMPILE] = "Compile",
                                            [GROUP_INSPECT] = "Look inside",
@@ -63,7 +63,9 @@ void options_print_help(StringBuilder *out, const Options *options, bool hidden)
     const CommandInfo *command = command_info((CommandId)i);
     if (options->has_command && (int)options->command != i) continue;
     bool first = options->has_command || i == 0;
-    sb_printf(out, "%s %-36s %s\n", first ? "usage:" : "      ", command->synopsis, command->summary);
+    sb_printf(out, "%s %-*s", first ? "usage:" : "      ", SYNOPSIS_WIDTH, command->synopsis);
+    if (strlen(command->synopsis) > SYNOPSIS_WIDTH) sb_printf(out, "\n       %*s", SYNOPSIS_WIDTH, "");
+    sb_printf(out, " %s\n", command->summary);
   }
   for (int group = 0; group <= (hidden ? GROUP_HIDDEN : GROUP_GENERAL); group++) {
     bool any = false;

@@ -13,7 +13,7 @@ typedef struct ShellTest {
   const char *name; /* of the module's file in it: the input's own, as functions are called after it */
 } ShellTest;
 
-/* What the command says on the way goes to |diag|. */
+/* Why the command does not exit 0 goes to |diag|. */
 static Status run_test(ShellTest *test, const HloModule *module, Arena *scratch, DiagSink *diag) {
   StringBuilder text;
   sb_init(&text, scratch);
@@ -36,9 +36,14 @@ static Status keeps(void *self, const HloModule *module, bool *out_keeps) {
 
 static Status reduce_by(ShellTest *test, HloModule *module) {
   Session *session = test->session;
-  if (run_test(test, module, session->arena, session->diag) != STATUS_OK) {
-    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "reduce", "'%s' does not exit 0 for the module as it is",
-                      session_option_text(session, OPTION_TEST, ""));
+  DiagSink reason;
+  diag_sink_init(&reason, session->arena);
+  if (run_test(test, module, session->arena, &reason) != STATUS_OK) {
+    Status status =
+        diag_error(session->diag, STATUS_INVALID, NO_LOC, "reduce", "'%s' does not exit 0 for the module as it is",
+                   session_option_text(session, OPTION_TEST, ""));
+    if (reason.last != NULL) diag_note(session->diag, NO_LOC, "%.*s", SV_ARG(reason.last->message));
+    return status;
   }
   ModuleReduction found;
   ModuleTest condition = {test, keeps, session_option_given(session, OPTION_NO_VERIFY)};
