@@ -349,17 +349,33 @@ static void share_prices(KeepTrial *left, KeepTrial *right, int32_t count) {
   }
 }
 
-/* |best| with its room filled again, where that moves fewer bytes in no more cycles. */
+/* |best| by |policy|, where that moves fewer bytes in no more cycles. */
+static Status try_instead(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
+                          KeptPlans *cache, DiagSink *diag, ResidencyPolicy policy, KeepTrial *best) {
+  KeepTrial other = {best->kernels, best->before, best->before, policy, 0};
+  RETURN_IF_ERROR(
+      try_residents(draft, module, assignment, other.kernels, policy, cache, &other.plans, diag, &other.bytes));
+  KeptCost known = trial_cost(best), cost = trial_cost(&other);
+  if (cost.bytes < known.bytes && cost.cycles <= known.cycles && other.bytes <= most) *best = other;
+  return STATUS_OK;
+}
+
+/* |best| with its room filled again, where that pays. */
 static Status try_refill(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
                          KeptPlans *cache, DiagSink *diag, KeepTrial *best) {
+  ResidencyPolicy policy = best->policy;
+  policy.refills = true;
   if (!best->plans.lacks_place) return STATUS_OK;
-  KeepTrial filled = {best->kernels, best->before, best->before, best->policy, 0};
-  filled.policy.refills = true;
-  RETURN_IF_ERROR(try_residents(draft, module, assignment, filled.kernels, filled.policy, cache, &filled.plans, diag,
-                                &filled.bytes));
-  KeptCost known = trial_cost(best), cost = trial_cost(&filled);
-  if (cost.bytes < known.bytes && cost.cycles <= known.cycles && filled.bytes <= most) *best = filled;
-  return STATUS_OK;
+  return try_instead(draft, module, assignment, most, cache, diag, policy, best);
+}
+
+/* |best|, cut into strips or not, with parts of arrays that have found no room, where that pays. */
+static Status try_parts(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
+                        KeptPlans *cache, DiagSink *diag, KeepTrial *best) {
+  ResidencyPolicy policy = best->policy;
+  policy.takes_parts = true;
+  if (!best->plans.may_part) return STATUS_OK;
+  return try_instead(draft, module, assignment, most, cache, diag, policy, best);
 }
 
 /* Takes |rest|, by policy_for_rest, instead of |best| where, both cut into strips, it moves fewer bytes in not many
@@ -435,6 +451,7 @@ Status code_draft_keep(CodeDraft *draft, const HloModule *module, BufferAssignme
     RETURN_IF_ERROR(try_refill(draft, module, assignment, most, cache, diag, best));
     RETURN_IF_ERROR(lacks_room ? cut_both(draft, module, assignment, most, cache, diag, &tried[count - 1], best)
                                : try_strips(draft, module, assignment, most, cache, diag, best));
+    RETURN_IF_ERROR(try_parts(draft, module, assignment, most, cache, diag, best));
     RETURN_IF_ERROR(try_savings(draft, module, assignment, most, diag, best));
     take_trial(draft, best, assignment);
     bool is_proved = !draft->plans->has_residents || draft->plans->detail < PLANS_PROVED;

@@ -70,8 +70,8 @@ typedef struct ModulePlans {
   const int32_t *plan_of_identity; /* by KernelUse.identity: a number of |plans|; without residents */
   IntMap plan_of_use;              /* KernelUse → number of |plans|; of module_plans_keep, empty before */
   int32_t move_count;
-  const LoopMove *moves;        /* of module_plans_keep, like the next */
-  bool lacks_room, lacks_place; /* as Residency says of what was chosen of them */
+  const LoopMove *moves;                  /* of module_plans_keep, like the next */
+  bool lacks_room, lacks_place, may_part; /* as Residency says of what was chosen of them */
   bool has_residents;
   int64_t resident_bytes;  /* of the space that all plans with residents work in, one after the other */
   int64_t space_offset;    /* of that in the workspace */

@@ -121,6 +121,7 @@ static StringView interface_text(const PlanKeeper *keeper, const KernelUse *use,
     const PlanResident *resident = &interface->residents[r];
     sb_printf(&text, "; %d at %" PRId64 "%s%s", resident->buffer, resident->begin, resident->is_there ? " there" : "",
               resident->is_needed ? " needed" : "");
+    if (resident->elements > 0) sb_printf(&text, " first %" PRId64, resident->elements);
   }
   return sb_view(&text);
 }
@@ -344,6 +345,7 @@ Status module_plans_keep(Arena *arena, const HloModule *module, const BufferAssi
   cache->policy++;
   plans->lacks_room = residency.lacks_room;
   plans->lacks_place = residency.lacks_place;
+  plans->may_part = residency.may_part;
   if (residency.use_count == 0) return STATUS_OK;
   keeper.diag = diag;
   return replace(&keeper, kernels, &residency, hlo_execution_counts(arena, module, 1), plans);

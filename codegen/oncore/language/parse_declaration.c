@@ -475,7 +475,7 @@ static bool parse_origin(PlanReader *reader, TensorDraft *draft, SourceLoc *out_
   return true;
 }
 
-/* What it may hold: an array of the Kernel, all of it. */
+/* What it may hold: an array of the Kernel, all of it, or the first elements of an argument. */
 static bool check_held(PlanReader *reader, const TensorDraft *draft, bool is_argument, SourceLoc loc) {
   const PlanTensor *tensor = &draft->tensor;
   const Kernel *kernel = reader->plan->kernel;
@@ -493,10 +493,12 @@ static bool check_held(PlanReader *reader, const TensorDraft *draft, bool is_arg
   if (draft->origin != ORIGIN_FIXED || draft->parent >= 0 || tensor->kind == PLAN_RING)
     return plan_fail(reader, loc, "plan-resident", "'%.*s' outlives the plan: it needs an interval of ROOT_TENSOR",
                      SV_ARG(tensor->name));
-  if (tensor->type != buffer->type ||
-      plan_tensor_bytes(tensor) != buffer->element_count * type_storage_bytes(buffer->type))
-    return plan_fail(reader, loc, "plan-resident", "'%.*s' is not as large as buffer %d: %s[%" PRId64 "]",
-                     SV_ARG(tensor->name), tensor->held, type_text(buffer->type), buffer->element_count);
+  int64_t held = plan_tensor_bytes(tensor), whole = buffer->element_count * type_storage_bytes(buffer->type);
+  bool is_size = held == whole || (is_argument && held < whole);
+  if (tensor->type != buffer->type || !is_size)
+    return plan_fail(reader, loc, "plan-resident", "'%.*s' is %s buffer %d: %s[%" PRId64 "]", SV_ARG(tensor->name),
+                     is_argument ? "no part of" : "not as large as", tensor->held, type_text(buffer->type),
+                     buffer->element_count);
   return true;
 }
 

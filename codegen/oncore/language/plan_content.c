@@ -182,11 +182,16 @@ static bool are_stored(const Follower *f, const StoredArray *array, Place at, in
   return false;
 }
 
+/* Of the array that |held| has all of, or the first ones of. */
+static int64_t held_elements(const PlanTensor *held) {
+  return plan_tensor_bytes(held) / type_storage_bytes(held->type);
+}
+
 /* What is from |at| on of an array in the Buffer: its elements, those that have been updated, or what is not known. */
 static ContentRun held_run_at(Follower *f, const PlanTensor *held, Place at, int64_t step, int64_t n) {
   const StoredArray *updated = &f->held[f->array_of[held->held]];
   ContentRun run = {.count = n, .step = step};
-  int64_t count = f->kernel->buffers[held->held].element_count;
+  int64_t count = held_elements(held);
   bool is_mixed = !are_inside(f, at, step, n, count) ||
                   (may_be_stored(f, updated, at, step, n) && !are_stored(f, updated, at, step, n));
   if (is_mixed) run.count = 1;
@@ -262,7 +267,8 @@ static const PlanTensor *held_of(Follower *f, const PlanRef *ref, int32_t buffer
   const PlanTensor *tensor = ref->is_memory ? NULL : &f->plan->tensors[ref->number];
   if (tensor == NULL || tensor->hold == PLAN_HOLDS_NOTHING || f->array_of[tensor->held] != f->array_of[buffer])
     return NULL;
-  return has_elements(f, tensor, (Place){0}, 1, f->kernel->buffers[buffer].element_count) ? tensor : NULL;
+  int64_t count = f->kernel->buffers[buffer].element_count;
+  return held_elements(tensor) == count && has_elements(f, tensor, (Place){0}, 1, count) ? tensor : NULL;
 }
 
 /* Guarded loads and gathers: the Kernel's load for a range of points. */
@@ -629,7 +635,7 @@ static ContentRun held_run(const Follower *f, const PlanTensor *tensor) {
   const KernelBuffer *buffer = &f->kernel->buffers[tensor->held];
   bool is_result = buffer->role == KERNEL_RESULT;
   ContentRun run = {.begin = tensor->begin, .size = type_storage_bytes(buffer->type), .step = 1};
-  run.count = buffer->element_count;
+  run.count = held_elements(tensor);
   run.first = (Content){is_result ? CONTENT_RESULT : CONTENT_ELEMENT, tensor->held, 0, 0};
   if (!is_result) run.first.number = f->array_of[tensor->held];
   return run;
@@ -652,7 +658,8 @@ static void begin_residents(Follower *f) {
     f->array_of[b] = b;
     for (int32_t other = 0; other < b && holder != NULL; other++) {
       const PlanTensor *before = holder_of(f, other, PLAN_FINDS);
-      if (before != NULL && before->begin == holder->begin) f->array_of[b] = f->array_of[other];
+      if (before != NULL && before->begin == holder->begin && before->end == holder->end)
+        f->array_of[b] = f->array_of[other];
     }
     if (holder == NULL) continue;
     ContentRun run = held_run(f, holder);

@@ -115,7 +115,7 @@ static bool has_residents_of(const Plan *a, const Plan *b) {
     for (int32_t other = 0; other < b->tensor_count && !is_found; other++) {
       const PlanTensor *of = &b->tensors[other];
       is_found = of->hold == tensor->hold && of->held == tensor->held && of->begin == tensor->begin &&
-                 is_in_memory(a, tensor->held) == is_in_memory(b, tensor->held);
+                 of->end == tensor->end && is_in_memory(a, tensor->held) == is_in_memory(b, tensor->held);
     }
     if (!is_found) return false;
   }

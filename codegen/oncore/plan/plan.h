@@ -63,8 +63,8 @@ typedef enum PlanTensorKind {
   PLAN_SCRATCH      /* between stages */
 } PlanTensorKind;
 
-/* Tensors that outlive the plan: an array of the Kernel, all of it, as it would lie in memory.  Nobody moves it:
- * commands work on its bytes. */
+/* Tensors that outlive the plan: an array of the Kernel as it would lie in memory, all of it, or the first elements of
+ * an argument.  Nobody moves it: commands work on its bytes. */
 typedef enum PlanHold {
   PLAN_HOLDS_NOTHING, /* undefined before the first command and after the last */
   PLAN_FINDS,         /* the array is there before the first command */

@@ -152,8 +152,9 @@ static bool is_used_in_place(const Plan *plan, const PlanRef *tile) {
   return loads == 1 && stores == 1 && operations == 1;
 }
 
-/* Of the tile of transfer |number|: nobody else moves it, one command fills it, and who works on it does so while it is
- * the tile of the same part of the array; or it is used in place. */
+/* Of the tile of transfer |number|: nobody else moves it, one command fills it, or several that go on from one
+ * another's folds, and who works on it does so while it is the tile of the same part of the array; or it is used in
+ * place. */
 static bool is_plain_copy(const Plan *plan, int32_t number) {
   const PlanCommand *transfer = &plan->commands[number];
   bool loads = transfer->verb == PLAN_LOAD;
@@ -170,7 +171,8 @@ static bool is_plain_copy(const Plan *plan, int32_t number) {
     int32_t reads = plan_count_refs(command->sources, command->source_count, tile->number);
     int32_t writes = plan_count_refs(command->targets, command->target_count, tile->number);
     if (reads + writes == 0) continue;
-    fillers += writes;
+    bool goes_on = fillers > 0 && command->keeps_accumulators && !command->init;
+    fillers += goes_on ? 0 : writes;
     if (c == number || in_place) continue;
     bool moves = command->verb == PLAN_LOAD || command->verb == PLAN_STORE || command->verb == PLAN_GATHERM;
     bool is_expected = loads ? writes == 0 : reads == 0 && command->slice.extent == 0;

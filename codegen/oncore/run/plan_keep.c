@@ -3,6 +3,7 @@
 #include "base/checked_math.h"
 #include "codegen/oncore/plan/tile_access.h"
 #include "codegen/oncore/run/plan_copies.h"
+#include "codegen/oncore/run/plan_split.h"
 #include "codegen/oncore/tiling/plan_edges.h"
 
 /* --- the plan under an interface --- */
@@ -36,30 +37,45 @@ static int32_t resident_of(const Keeper *keeper, int32_t buffer) {
   return -1;
 }
 
-/* Of the array that a transfer moves. */
+static int64_t elements_of(const Keeper *keeper, const PlanResident *resident) {
+  return resident->elements > 0 ? resident->elements : keeper->old->kernel->buffers[resident->buffer].element_count;
+}
+
+/* Of the array that a transfer moves, or the part of it; -1: what it moves is not resident. */
 static int32_t resident_moved(const Keeper *keeper, const PlanCommand *command) {
   bool loads = plan_loads_memory(command);
   if (!loads && command->verb != PLAN_STORE) return -1;
   const PlanRef *side = loads ? &command->sources[0] : &command->targets[0];
   const PlanMemory *view = &keeper->old->memories[side->number];
-  return view->kind == PLAN_TEMPORARY ? -1 : resident_of(keeper, view->number);
+  int32_t r = view->kind == PLAN_TEMPORARY ? -1 : resident_of(keeper, view->number);
+  if (r < 0 || keeper->interface->residents[r].elements == 0) return r;
+  return plan_moves_part(keeper->old, command, &keeper->interface->residents[r]) ? r : -1;
 }
 
 static bool has_term(const IndexSpace *space, IndexExpr expr, int32_t loop) {
   return index_dim_coefficient(space, expr, loop) != 0;
 }
 
-/* Whether load |command| brings each element of its array once: another part in each iteration, and all of it. */
-static bool brings_all_once(const Plan *plan, const PlanCommand *command, const HeldView *view) {
+/* Elements that load |command| brings of a part; more where its tiles are not all of one size. */
+static int64_t elements_brought(const Plan *plan, const PlanCommand *command) {
+  int64_t elements = plan_loop_instances(plan, command->loop);
+  for (int32_t i = 0; i < command->sources[0].range_count; i++) elements *= command->sources[0].ranges[i].extent;
+  return elements;
+}
+
+/* Whether load |command| brings each element of |resident| once: another part in each iteration, and all of it. */
+static bool brings_all_once(const Plan *plan, const PlanCommand *command, const HeldView *view,
+                            const PlanResident *resident) {
   const PlanRef *part = &command->sources[0];
   const PlanMemory *memory = &plan->memories[part->number];
   int64_t elements = 1;
   for (int32_t i = 0; i < memory->rank; i++) {
-    if (view->extents[i] != memory->extents[i]) return false;
+    if (resident->elements == 0 && view->extents[i] != memory->extents[i]) return false;
     elements *= memory->extents[i];
   }
   if (view->base != 0 || memory->offset.term_count > 0) return false;
   if (elements != plan->kernel->buffers[memory->number].element_count) return false;
+  if (resident->elements > 0 && elements_brought(plan, command) != resident->elements) return false;
   for (int32_t loop = command->loop; loop >= 0; loop = plan->loops[loop].parent) {
     bool moves = plan->loops[loop].trip_count == 1;
     for (int32_t i = 0; i < part->range_count; i++)
@@ -85,7 +101,7 @@ static void find_tile_loads(Keeper *keeper) {
     for (int32_t c = 0; c < old->command_count; c++) {
       if (resident_moved(keeper, &old->commands[c]) != r) continue;
       is_once = is_once && !keeper->brings[c] &&
-                brings_all_once(old, &old->commands[c], &keeper->views[old->commands[c].sources[0].number]);
+                brings_all_once(old, &old->commands[c], &keeper->views[old->commands[c].sources[0].number], resident);
       loads++;
     }
     keeper->loads_tiles[r] = is_once && loads == 1;
@@ -99,7 +115,18 @@ static bool stays(const Keeper *keeper, const PlanCommand *command) {
   return command->verb == PLAN_LOAD ? keeper->loads_tiles[r] : keeper->interface->residents[r].is_needed;
 }
 
-static void find_copies(Keeper *keeper) {
+/* Of what is seen of a part, the outermost axis ends with it; false: it ends within an index. */
+static bool end_with_part(HeldView *view, const PlanMemory *memory, int64_t elements) {
+  int32_t outer = 0;
+  while (outer < memory->rank - 1 && memory->extents[outer] == 1) outer++;
+  int64_t rest = elements - view->base, stride = memory->rank > 0 ? memory->strides[outer] : 1;
+  if (rest <= 0 || rest % stride != 0) return false;
+  if (memory->rank > 0) view->extents[outer] = rest / stride;
+  return true;
+}
+
+/* False: a part is seen in no box. */
+static bool find_copies(Keeper *keeper) {
   const Plan *old = keeper->old;
   for (int32_t t = 0; t < old->tensor_count; t++) keeper->load[t] = keeper->store[t] = -1;
   for (int32_t m = 0; m < old->memory_count; m++) keeper->view_tensor[m] = -1;
@@ -108,7 +135,8 @@ static void find_copies(Keeper *keeper) {
     bool loads = plan_loads_memory(command);
     if (!loads && command->verb != PLAN_STORE) continue;
     int32_t tile = loads ? command->targets[0].number : command->sources[0].number;
-    if (resident_moved(keeper, command) < 0) {
+    int32_t r = resident_moved(keeper, command);
+    if (r < 0) {
       keeper->stays[tile] = true;
       continue;
     }
@@ -123,8 +151,12 @@ static void find_copies(Keeper *keeper) {
       keeper->stays[tile] = true;
     else
       (loads ? keeper->load : keeper->store)[tile] = c;
-    XLAC_CHECK(plan_held_view(old, &old->memories[side->number], &keeper->views[side->number]));
+    HeldView *view = &keeper->views[side->number];
+    int64_t elements = keeper->interface->residents[r].elements;
+    XLAC_CHECK(plan_held_view(old, &old->memories[side->number], view));
+    if (elements > 0 && !end_with_part(view, &old->memories[side->number], elements)) return false;
   }
+  return true;
 }
 
 /* --- Tensors --- */
@@ -151,9 +183,10 @@ static void add_holder(Keeper *keeper, const PlanResident *resident) {
   PlanTensor holder = {.type = buffer->type, .kind = PLAN_RESIDENT, .rank = 1, .parent = -1, .held = resident->buffer};
   int32_t number = (int32_t)keeper->tensors.count;
   holder.name = sv_from_cstring(arena_printf(keeper->arena, "held%d", resident->buffer));
-  holder.extents = copy_numbers(keeper->arena, &buffer->element_count, 1);
+  int64_t held = elements_of(keeper, resident);
+  holder.extents = copy_numbers(keeper->arena, &held, 1);
   holder.begin = resident->begin;
-  holder.end = resident->begin + buffer->element_count * type_storage_bytes(buffer->type);
+  holder.end = resident->begin + held * type_storage_bytes(buffer->type);
   holder.hold = resident->is_there ? PLAN_FINDS : PLAN_LEAVES;
   array_push(&keeper->tensors, keeper->arena, holder);
   int32_t views = 0;
@@ -359,10 +392,10 @@ static int32_t load_queue(const MachineDescription *machine) {
   return queue;
 }
 
-/* All of an array at once, before everything else. */
+/* All of an array, or of its part, at once, before everything else. */
 static void add_whole_load(Keeper *keeper, int32_t resident, const MachineDescription *machine, NodeArray *nodes) {
   const PlanResident *of = &keeper->interface->residents[resident];
-  int64_t elements = keeper->old->kernel->buffers[of->buffer].element_count;
+  int64_t elements = elements_of(keeper, of);
   int32_t holder = holder_of(keeper, of->buffer);
   PlanCommand load = {.verb = PLAN_LOAD, .queue = load_queue(machine), .loop = -1, .value = -1, .index_value = -1};
   load.init_loop = -1;
@@ -425,8 +458,10 @@ static void copy_space(Keeper *keeper) {
 
 Status plan_keep(Arena *arena, const Plan *plan, const MachineDescription *machine, const PlanInterface *interface,
                  DiagSink *diag, const Plan **out_plan) {
-  Keeper keeper = {.arena = arena, .old = plan, .interface = interface, .plan = ARENA_NEW(arena, Plan)};
+  Keeper keeper = {.arena = arena, .interface = interface, .plan = ARENA_NEW(arena, Plan)};
   *out_plan = NULL;
+  plan = keeper.old = plan_split(arena, plan, interface);
+  if (plan == NULL) return STATUS_OK;
   *keeper.plan = *plan;
   keeper.plan->arena = arena;
   if (interface->count > 0) keeper.plan->estimate = 0; /* that of |plan| is for other work */
@@ -442,7 +477,7 @@ Status plan_keep(Arena *arena, const Plan *plan, const MachineDescription *machi
   keeper.new_command = ARENA_NEW_ARRAY(arena, int32_t, plan->command_count);
   keeper.loads_tiles = ARENA_NEW_ARRAY(arena, bool, interface->count);
   copy_space(&keeper);
-  find_copies(&keeper);
+  if (!find_copies(&keeper)) return STATUS_OK;
   find_tile_loads(&keeper);
   if (!place_tensors(&keeper)) return STATUS_OK;
   make_commands(&keeper, machine);

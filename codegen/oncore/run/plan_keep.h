@@ -6,12 +6,14 @@
 #include "codegen/oncore/plan/plan.h"
 #include "hlo/machine/description/machine_description.h"
 
-/* An array of a Kernel that is in the Buffer, all of it, as it would lie in memory. */
+/* An array of a Kernel that is in the Buffer, as it would lie in memory: all of it, or its first elements. */
 typedef struct PlanResident {
-  int32_t buffer; /* of the Kernel */
-  int64_t begin;  /* its first byte in the Buffer */
-  bool is_there;  /* OPERAND: before the first command; else the plan loads it */
-  bool is_needed; /* RESULT: in memory as well, where the plan stores it */
+  int32_t buffer;   /* of the Kernel */
+  int64_t begin;    /* its first byte in the Buffer */
+  bool is_there;    /* OPERAND: before the first command; else the plan loads it */
+  bool is_needed;   /* RESULT: in memory as well, where the plan stores it */
+  int64_t elements; /* OPERAND: so many of them are in the Buffer, after which the plan can be split (plan_split.h); 0:
+                       all */
 } PlanResident;
 
 /* Where a Kernel stands in a run: what is resident around it. */
@@ -26,7 +28,8 @@ typedef struct PlanInterface {
 
 /* |plan|, which holds nothing, under |interface|, whose buffers may be resident (plan_may_keep): commands read and
  * write residents where they are, and tiles that were copies of them are gone.  NULL in |out_plan|: what is left does
- * not fit.  In |arena|; refers to |plan|.  Status as that of plan_edges_derive_any. */
+ * not fit, or the plan cannot be split where a part stays.  In |arena|; refers to |plan|.  Status as that of
+ * plan_edges_derive_any. */
 MUST_USE Status plan_keep(Arena *arena, const Plan *plan, const MachineDescription *machine,
                           const PlanInterface *interface, DiagSink *diag, const Plan **out_plan);
 

@@ -5,6 +5,7 @@
 #include "base/checked_math.h"
 #include "codegen/oncore/emit/oncore_testing.h"
 #include "codegen/oncore/run/plan_copies.h"
+#include "codegen/oncore/run/plan_split.h"
 
 enum { MOST_RESIDENTS = 8 };
 
@@ -15,7 +16,7 @@ static PlanInterface all_resident(const Plan *plan, bool is_needed, PlanResident
     const KernelBuffer *buffer = &plan->kernel->buffers[b];
     if (!plan_may_keep(plan, b)) continue;
     bool is_there = buffer->role != KERNEL_RESULT;
-    residents[interface.count++] = (PlanResident){b, interface.base, is_there, !is_there && is_needed};
+    residents[interface.count++] = (PlanResident){b, interface.base, is_there, !is_there && is_needed, 0};
     interface.base += align_up(buffer->element_count * type_storage_bytes(buffer->type), plan->alignment);
   }
   return interface;
@@ -232,6 +233,57 @@ static void plan_keep_says_when_tiles_do_not_fit(void **state) {
   assert_null(keep(fixture, plan, machine, &interface));
 }
 
+/* Of an argument of which the first elements are there the others are loaded, each once; a part that is not there yet
+ * is loaded as well, tile by tile. */
+static void plan_keep_loads_the_rest_of_a_part(void **state) {
+  Fixture *fixture = *state;
+  MachineDescription *tiny = make_machine(fixture, "vp-tiny"), *machine = large_machine(fixture);
+  for (int is_there = 0; is_there < 2; is_there++) {
+    Plan plan = *make_plan(fixture, EXP("5000"), tiny);
+    plan.buffer_bytes = machine_buffer_usable(machine);
+    int64_t step = plan_split_step(&plan, 0);
+    assert_true(step > 0 && 2 * step < 5000);
+    PlanResident resident = {.buffer = 0, .is_there = is_there, .elements = 2 * step};
+    PlanInterface interface = {.base = 20032, .count = 1, .residents = &resident};
+    const Plan *kept = keep(fixture, &plan, machine, &interface);
+    assert_non_null(kept);
+    PlanVerdict verdict = prove(fixture, kept, machine);
+    assert_int_equal(hazard_report_faults(&verdict.hazards), 0);
+    assert_int_equal(verdict.simulation.memory_bytes, 40000 - (is_there ? 4 * resident.elements : 0));
+    assert_int_equal(kept->tensors[0].end - kept->tensors[0].begin, 4 * resident.elements);
+    assert_int_equal(kept->tensors[0].hold, is_there ? PLAN_FINDS : PLAN_LEAVES);
+  }
+}
+
+/* Folds go on from the part to the rest, and the result stays where they are summed up. */
+static void plan_keep_sums_up_a_part_and_the_rest(void **state) {
+  Fixture *fixture = *state;
+  MachineDescription *tiny = make_machine(fixture, "vp-tiny"), *machine = large_machine(fixture);
+  tiny->buffer.size = 8192;
+  Plan plan = *make_plan(fixture, MATMUL("4", "256", "32"), tiny);
+  plan.buffer_bytes = machine_buffer_usable(machine);
+  int64_t step = plan_split_step(&plan, 1);
+  assert_true(step > 0 && step < 256 * 32);
+  PlanResident resident = {.buffer = 1, .is_there = true, .elements = step};
+  PlanInterface interface = {.base = 65536, .count = 1, .residents = &resident};
+  const Plan *kept = keep(fixture, &plan, machine, &interface);
+  assert_non_null(kept);
+  PlanVerdict before = prove(fixture, &plan, machine), after = prove(fixture, kept, machine);
+  assert_int_equal(hazard_report_faults(&after.hazards), 0);
+  assert_int_equal(before.simulation.memory_bytes - after.simulation.memory_bytes, 4 * step);
+}
+
+/* A part ends where a tile does. */
+static void plan_keep_refuses_a_part_that_ends_in_a_tile(void **state) {
+  Fixture *fixture = *state;
+  MachineDescription *tiny = make_machine(fixture, "vp-tiny"), *machine = large_machine(fixture);
+  Plan plan = *make_plan(fixture, EXP("5000"), tiny);
+  plan.buffer_bytes = machine_buffer_usable(machine);
+  PlanResident resident = {.buffer = 0, .is_there = true, .elements = plan_split_step(&plan, 0) + 1};
+  PlanInterface interface = {.base = 20032, .count = 1, .residents = &resident};
+  assert_null(keep(fixture, &plan, machine, &interface));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(plan_keep_moves_no_residents, create, destroy),
@@ -242,6 +294,9 @@ int main(void) {
       cmocka_unit_test_setup_teardown(plan_keep_brings_what_is_no_box, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_refuses_residents_beyond_the_end, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_says_when_tiles_do_not_fit, create, destroy),
+      cmocka_unit_test_setup_teardown(plan_keep_loads_the_rest_of_a_part, create, destroy),
+      cmocka_unit_test_setup_teardown(plan_keep_sums_up_a_part_and_the_rest, create, destroy),
+      cmocka_unit_test_setup_teardown(plan_keep_refuses_a_part_that_ends_in_a_tile, create, destroy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,49 +1,20 @@
-#include "codegen/oncore/run/residency.h"
-
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/checked_math.h"
 #include "base/packing/packing.h"
 #include "codegen/oncore/run/plan_copies.h"
-#include "codegen/oncore/run/run_candidates.h"
+#include "codegen/oncore/run/residency_internal.h"
 #include "hlo/analysis/execution_counts.h"
 
-/* Plans in less than the Buffer are made for so many parts of it, and where what finds room then saves more than one of
- * so many parts of the Kernels' cycles. */
-enum { ROOM_STEPS = 8, LEAST_SHARE = 1000 };
+/* What is to stay in part would save, as a whole, one of so many parts of the Kernels' cycles at least. */
+enum { PART_SHARE = 100 };
 
 /* How often what is left by residents without a place is filled again. */
 enum { MOST_REFILLS = 4 };
 
 /* How much Kernels may be slower with what is loaded once for one of them, which waits until all of it is there. */
 static const double SLOWER = 1.006;
-
-typedef ARRAY(RunCandidate *) CandidateArray;
-
-typedef struct Chooser {
-  Arena *arena;
-  const HloModule *module;
-  const BufferAssignment *assignment;
-  const KernelTable *kernels;
-  const MachineDescription *machine;
-  const ResidencyModel *model;
-  DiagSink *diag;
-  const double *times;
-  RunTouches touches;               /* of the computation at hand, with its loops opened */
-  RunCandidates candidates;         /* of those */
-  const RunCandidate **resident_of; /* by touch: what is taken that its bytes are, NULL: nothing */
-  int64_t *taken;                   /* by event: bytes of what is taken */
-  int64_t *bases, *limits;          /* by event: the most room between places of what is taken */
-  int64_t *tiles;                   /* by event: where the Kernel's own tiles begin, there or further up */
-  int64_t *rooms;                   /* by event: bytes that the Kernel's plan is made for; 0: all of the Buffer */
-  bool lacks_room, lacks_place;     /* as Residency says */
-  bool has_dropped;                 /* settling has left room that is to be filled again */
-  double estimate;                  /* cycles of all its Kernels in a run of the module, about */
-  double *saved; /* by computation id: cycles in a run of the module; moves around a loop count with its body */
-  ARRAY(ResidentUse) uses;
-  ARRAY(ResidentLoop) loops;
-} Chooser;
 
 double residency_move_cycles(const MachineDescription *machine, int64_t bytes, bool loads) {
   for (int32_t q = 0; q < machine->queue_count; q++) {
@@ -58,7 +29,7 @@ bool residency_may_keep(const ResidencyModel *model, const Plan *plan, int32_t b
   return plan_may_keep(plan, buffer) && (model->policy.brings_streams || !plan_brings_stream(plan, buffer));
 }
 
-static const RunTouch *touch_at(const Chooser *chooser, int64_t number) {
+const RunTouch *residency_touch(const Chooser *chooser, int64_t number) {
   return &chooser->touches.touches.data[number];
 }
 
@@ -69,15 +40,14 @@ static RunCandidate *candidate_at(const Chooser *chooser, int64_t number) {
 /* --- room --- */
 
 static int64_t aligned_bytes(const Chooser *chooser, const RunCandidate *candidate) {
-  return align_up(candidate->bytes.bytes, max_i64(chooser->machine->buffer.align, 1));
+  return align_up(candidate->held, max_i64(chooser->machine->buffer.align, 1));
 }
 
 static bool is_alive(const RunCandidate *candidate, int32_t event) {
   return candidate->is_taken && candidate->first <= event && event <= candidate->last;
 }
 
-/* The plan that |event| has at present; NULL: none that may be changed. */
-static const Plan *plan_at(const Chooser *chooser, int32_t event) {
+const Plan *residency_plan(const Chooser *chooser, int32_t event) {
   const KernelUse *use = chooser->touches.events.data[event].use;
   return use != NULL ? chooser->model->plan_within(chooser->model->self, use, chooser->rooms[event]) : NULL;
 }
@@ -88,25 +58,24 @@ static double times_at(const Chooser *chooser, int32_t event) {
 
 /* Whether touch |number| at |event| is the first one of its array there with a resident. */
 static bool is_first_resident(const Chooser *chooser, int32_t event, int32_t number) {
-  int32_t buffer = touch_at(chooser, number)->buffer;
+  int32_t buffer = residency_touch(chooser, number)->buffer;
   if (buffer < 0 || chooser->resident_of[number] == NULL) return false;
   for (int32_t t = chooser->touches.begins[event]; t < number; t++)
-    if (touch_at(chooser, t)->buffer == buffer && chooser->resident_of[t] != NULL) return false;
+    if (residency_touch(chooser, t)->buffer == buffer && chooser->resident_of[t] != NULL) return false;
   return true;
 }
 
 /* Bytes of the tiles of |event|'s Kernel that are gone: copies of residents. */
 static int64_t replaced_bytes(const Chooser *chooser, int32_t event) {
-  const Plan *plan = plan_at(chooser, event);
+  const Plan *plan = residency_plan(chooser, event);
   int64_t bytes = 0;
   for (int32_t t = chooser->touches.begins[event]; plan != NULL && t < chooser->touches.begins[event + 1]; t++)
-    if (is_first_resident(chooser, event, t)) bytes += plan_copied_bytes(plan, touch_at(chooser, t)->buffer);
+    if (is_first_resident(chooser, event, t)) bytes += plan_copied_bytes(plan, residency_touch(chooser, t)->buffer);
   return bytes;
 }
 
-/* Bytes of tiles that the Kernel of |event| has beside its residents. */
-static int64_t own_bytes(const Chooser *chooser, int32_t event) {
-  const Plan *plan = plan_at(chooser, event);
+int64_t residency_own_bytes(const Chooser *chooser, int32_t event) {
+  const Plan *plan = residency_plan(chooser, event);
   int64_t bytes = 0;
   for (int32_t t = 0; plan != NULL && t < plan->tensor_count; t++) {
     if (!plan->tensors[t].is_alias) bytes += align_up(plan->tensors[t].end - plan->tensors[t].begin, plan->alignment);
@@ -114,18 +83,18 @@ static int64_t own_bytes(const Chooser *chooser, int32_t event) {
   return bytes - replaced_bytes(chooser, event);
 }
 
-static void set_taken(Chooser *chooser, RunCandidate *candidate, bool is_taken) {
+void residency_set_taken(Chooser *chooser, RunCandidate *candidate, bool is_taken) {
   int64_t bytes = aligned_bytes(chooser, candidate);
   const int32_t *begins = chooser->touches.begins;
   candidate->is_taken = is_taken;
   for (int32_t e = candidate->first; e <= candidate->last; e++) chooser->taken[e] += is_taken ? bytes : -bytes;
   for (int32_t t = begins[candidate->first]; t < begins[candidate->last + 1]; t++) {
-    if (run_candidate_has(candidate, touch_at(chooser, t))) chooser->resident_of[t] = is_taken ? candidate : NULL;
+    if (run_candidate_has(candidate, residency_touch(chooser, t)))
+      chooser->resident_of[t] = is_taken ? candidate : NULL;
   }
 }
 
-/* Whether |event| is a Kernel whose plan is not to be changed. */
-static bool is_fixed(const Chooser *chooser, int32_t event) {
+bool residency_is_fixed(const Chooser *chooser, int32_t event) {
   const KernelUse *use = chooser->touches.events.data[event].use;
   return use != NULL && chooser->model->plan(chooser->model->self, use) == NULL;
 }
@@ -138,12 +107,14 @@ static PlanInterface interface_at(const Chooser *chooser, int32_t event, int64_t
   const RunEvent *of = &chooser->touches.events.data[event];
   for (int32_t b = 0; b < of->use->kernel->buffer_count; b++) {
     for (int32_t t = begin; t < end; t++) {
-      const RunTouch *touch = touch_at(chooser, t);
+      const RunTouch *touch = residency_touch(chooser, t);
       const RunCandidate *resident = touch->buffer == b ? chooser->resident_of[t] : NULL;
       if (resident == NULL) continue;
       bool is_known = interface.count > 0 && residents[interface.count - 1].buffer == b;
       if (!is_known) residents[interface.count++] = (PlanResident){.buffer = b, .begin = resident->begin};
       PlanResident *made = &residents[interface.count - 1];
+      if (resident->held < resident->bytes.bytes)
+        made->elements = resident->held / type_storage_bytes(of->use->kernel->buffers[b].type);
       bool loads = resident->is_found && resident->entry < 0 && resident->first == event;
       made->is_there = made->is_there || (touch->reads && !loads);
       bool is_needed = touch->writes && !run_candidate_is_alone(&chooser->candidates, resident, touch);
@@ -158,14 +129,12 @@ static double cycles_under(const Chooser *chooser, int32_t event, const PlanInte
   return chooser->model->cycles(chooser->model->self, chooser->touches.events.data[event].use, interface);
 }
 
-/* Cycles in a run of the module of the Kernels that touch |candidate| or have a place in |is_changed|, events from its
- * first on; what is taken is anywhere in the Buffer. */
-static double trial_cycles(const Chooser *chooser, const RunCandidate *candidate, const bool *is_changed) {
+double residency_trial_cycles(const Chooser *chooser, const RunCandidate *candidate, const bool *is_changed) {
   double cycles = 0;
   for (int32_t e = candidate->first; e <= candidate->last; e++) {
     bool is_meant = is_changed[e - candidate->first];
     for (int32_t t = chooser->touches.begins[e]; t < chooser->touches.begins[e + 1]; t++)
-      is_meant = is_meant || run_candidate_has(candidate, touch_at(chooser, t));
+      is_meant = is_meant || run_candidate_has(candidate, residency_touch(chooser, t));
     if (!is_meant || chooser->touches.events.data[e].use == NULL) continue;
     int64_t end = 0;
     for (int64_t c = 0; c < chooser->candidates.all.count; c++) {
@@ -182,7 +151,8 @@ static double trial_cycles(const Chooser *chooser, const RunCandidate *candidate
 
 static bool may_all_stay(const Chooser *chooser, int32_t event, const Plan *plan) {
   for (int32_t t = chooser->touches.begins[event]; t < chooser->touches.begins[event + 1]; t++)
-    if (chooser->resident_of[t] != NULL && !residency_may_keep(chooser->model, plan, touch_at(chooser, t)->buffer))
+    if (chooser->resident_of[t] != NULL &&
+        !residency_may_keep(chooser->model, plan, residency_touch(chooser, t)->buffer))
       return false;
   return true;
 }
@@ -190,22 +160,21 @@ static bool may_all_stay(const Chooser *chooser, int32_t event, const Plan *plan
 /* Whether the plan of |event| for |room| bytes, which it has then, has room for its tiles in |left|. */
 static bool fits_within(Chooser *chooser, int32_t event, int64_t room, int64_t left) {
   chooser->rooms[event] = room;
-  const Plan *plan = room > 0 ? plan_at(chooser, event) : NULL;
-  return plan != NULL && may_all_stay(chooser, event, plan) && own_bytes(chooser, event) <= left;
+  const Plan *plan = room > 0 ? residency_plan(chooser, event) : NULL;
+  return plan != NULL && may_all_stay(chooser, event, plan) && residency_own_bytes(chooser, event) <= left;
 }
 
-/* A plan for |event| whose tiles have room in |left| bytes: its own, or one that is made for about so many, or by a
- * policy that plans for the rest for as many more as residents replace of its own. */
-static bool find_room(Chooser *chooser, int32_t event, int64_t left) {
+bool residency_find_room(Chooser *chooser, int32_t event, int64_t left) {
   int64_t before = chooser->rooms[event], usable = machine_buffer_usable(chooser->machine);
   int64_t step = usable / ROOM_STEPS;
   chooser->rooms[event] = 0;
-  if (own_bytes(chooser, event) <= left) return true;
+  if (residency_own_bytes(chooser, event) <= left) return true;
   int64_t least = step > 0 && left > 0 ? left / step * step : 0, most = least;
   if (step > 0) most = max_i64(least, min_i64(left + replaced_bytes(chooser, event), usable - 1) / step * step);
   if (chooser->model->policy.plans_for_rest && most > least && fits_within(chooser, event, most, left)) return true;
   chooser->lacks_room = chooser->lacks_room || most > least;
   if (fits_within(chooser, event, least, left)) return true;
+  if (chooser->model->policy.takes_parts && fits_within(chooser, event, before, left)) return true;
   chooser->rooms[event] = before;
   return false;
 }
@@ -217,9 +186,9 @@ static bool overlaps(const RunCandidate *candidate, const RunCandidate *other) {
 
 /* Takes |candidate|, with the |parts| of it that are taken already given up for it, or the other way around. */
 static void exchange(Chooser *chooser, RunCandidate *candidate, const CandidateArray *parts, bool takes) {
-  if (!takes) set_taken(chooser, candidate, false);
-  for (int64_t i = 0; i < parts->count; i++) set_taken(chooser, parts->data[i], !takes);
-  if (takes) set_taken(chooser, candidate, true);
+  if (!takes) residency_set_taken(chooser, candidate, false);
+  for (int64_t i = 0; i < parts->count; i++) residency_set_taken(chooser, parts->data[i], !takes);
+  if (takes) residency_set_taken(chooser, candidate, true);
 }
 
 /* Whether |candidate| stays for one Kernel, which loads it again and again. */
@@ -231,9 +200,9 @@ static bool is_for_one(const RunCandidate *candidate) {
 static bool brings_stream(const Chooser *chooser, const RunCandidate *candidate) {
   const int32_t *begins = chooser->touches.begins;
   for (int32_t t = begins[candidate->first]; t < begins[candidate->last + 1]; t++) {
-    const RunTouch *touch = touch_at(chooser, t);
+    const RunTouch *touch = residency_touch(chooser, t);
     if (!run_candidate_has(candidate, touch) || !touch->reads) continue;
-    if (plan_brings_stream(plan_at(chooser, touch->event), touch->buffer)) return true;
+    if (plan_brings_stream(residency_plan(chooser, touch->event), touch->buffer)) return true;
   }
   return false;
 }
@@ -250,20 +219,20 @@ static bool take_where_room(Chooser *chooser, RunCandidate *candidate, const Can
   double most = is_for_one(candidate) ? SLOWER : 1;
   exchange(chooser, candidate, parts, true);
   for (int32_t e = candidate->first; e <= candidate->last && fits; e++) {
-    fits = !is_fixed(chooser, e);
-    if (!fits || chooser->taken[e] + own_bytes(chooser, e) <= usable) continue;
-    fits = is_worth && find_room(chooser, e, usable - chooser->taken[e]);
+    fits = !residency_is_fixed(chooser, e);
+    if (!fits || chooser->taken[e] + residency_own_bytes(chooser, e) <= usable) continue;
+    fits = is_worth && residency_find_room(chooser, e, usable - chooser->taken[e]);
     is_changed[e - candidate->first] = is_any = true;
   }
   if (fits && !is_any) return true;
-  double with = fits ? trial_cycles(chooser, candidate, is_changed) : INFINITY;
+  double with = fits ? residency_trial_cycles(chooser, candidate, is_changed) : INFINITY;
   for (int64_t i = 0; i < events; i++) {
     int64_t room = chooser->rooms[candidate->first + i];
     chooser->rooms[candidate->first + i] = before[i];
     before[i] = room;
   }
   exchange(chooser, candidate, parts, false);
-  double without = isinf(with) ? 0 : trial_cycles(chooser, candidate, is_changed);
+  double without = isinf(with) ? 0 : residency_trial_cycles(chooser, candidate, is_changed);
   if (isinf(with) || with > without * most) return false;
   exchange(chooser, candidate, parts, true);
   for (int64_t i = 0; i < events; i++) chooser->rooms[candidate->first + i] = before[i];
@@ -271,6 +240,17 @@ static bool take_where_room(Chooser *chooser, RunCandidate *candidate, const Can
 }
 
 /* --- the order --- */
+
+/* Of |candidate|, of which |parts| are taken, what finds room: all, or by a policy that takes parts some of it. */
+static bool take_what_fits(Chooser *chooser, RunCandidate *candidate, const CandidateArray *parts) {
+  if (take_where_room(chooser, candidate, parts)) return true;
+  bool is_part = candidate->held < candidate->bytes.bytes;
+  bool is_worth = candidate->saved * PART_SHARE > chooser->estimate;
+  if (is_part || !is_worth || parts->count > 0 || !run_candidate_may_part(&chooser->candidates, candidate))
+    return false;
+  chooser->may_part = true;
+  return chooser->model->policy.takes_parts && residency_take_part(chooser, candidate);
+}
 
 typedef struct Worth {
   double density;
@@ -339,7 +319,7 @@ static void take_greedily(Chooser *chooser) {
     if (best.density != queue.density[best.candidate]) continue;
     RunCandidate *candidate = candidate_at(chooser, best.candidate);
     density_of(chooser, candidate, &parts);
-    if (!take_where_room(chooser, candidate, &parts)) continue;
+    if (!take_what_fits(chooser, candidate, &parts)) continue;
     int32_t slice = candidate->bytes.slice;
     for (int32_t c = chooser->candidates.begins[slice]; c < chooser->candidates.begins[slice + 1]; c++)
       queue_again(chooser, &queue, c, &parts);
@@ -398,7 +378,7 @@ static bool is_plain(const Chooser *chooser, int32_t event) {
 static bool is_over(const Chooser *chooser, int32_t event) {
   for (int64_t c = 0; c < chooser->candidates.all.count; c++) {
     const RunCandidate *candidate = candidate_at(chooser, c);
-    int64_t end = candidate->begin + candidate->bytes.bytes;
+    int64_t end = candidate->begin + candidate->held;
     if (is_alive(candidate, event) && end > machine_buffer_usable(chooser->machine)) return true;
   }
   return false;
@@ -409,7 +389,7 @@ static int64_t count_tight(Chooser *chooser) {
   int64_t count = 0;
   find_bases(chooser);
   for (int32_t e = 0; e < chooser->touches.events.count; e++) {
-    count += own_bytes(chooser, e) > room_left(chooser, e) || is_over(chooser, e);
+    count += residency_own_bytes(chooser, e) > room_left(chooser, e) || is_over(chooser, e);
   }
   return count;
 }
@@ -418,7 +398,7 @@ static int compare_lives(const void *left, const void *right) {
   const RunCandidate *a = *(RunCandidate *const *)left, *b = *(RunCandidate *const *)right;
   int32_t a_life = a->last - a->first, b_life = b->last - b->first;
   if (a_life != b_life) return a_life > b_life ? -1 : 1;
-  if (a->bytes.bytes != b->bytes.bytes) return a->bytes.bytes > b->bytes.bytes ? -1 : 1;
+  if (a->held != b->held) return a->held > b->held ? -1 : 1;
   return a < b ? -1 : a > b;
 }
 
@@ -454,7 +434,7 @@ static Status place_packed(Chooser *chooser) {
     if (!candidate->is_taken) continue;
     candidates[used] = c;
     buffers[used] = (PackingBuffer){.id = c, .lower = candidate->first, .upper = candidate->last + 1, .group = -1};
-    buffers[used].size = candidate->bytes.bytes;
+    buffers[used].size = candidate->held;
     buffers[used++].alignment = max_i64(chooser->machine->buffer.align, 1);
   }
   PackingProblem problem = {.buffers = buffers, .count = used, .most_steps = 50000 + 2000 * used};
@@ -495,11 +475,21 @@ static double plain_cycles(const Chooser *chooser, int32_t event) {
   return cycles_under(chooser, event, &nothing);
 }
 
+/* Whether the Kernel of |event| has a part of an array, which may end where its present plan can be split. */
+static bool has_part(const Chooser *chooser, int32_t event) {
+  for (int32_t t = chooser->touches.begins[event]; t < chooser->touches.begins[event + 1]; t++) {
+    const RunCandidate *resident = chooser->resident_of[t];
+    if (resident != NULL && resident->held < resident->bytes.bytes) return true;
+  }
+  return false;
+}
+
 /* Cycles of the Kernel of |event| under its interface; infinity: places of residents leave it no room, or so little
  * that it is slower than without any. */
 static double settled_cycles(Chooser *chooser, int32_t event) {
   int64_t before = chooser->rooms[event];
-  if (!find_room(chooser, event, room_left(chooser, event))) return INFINITY;
+  bool is_settled = has_part(chooser, event) && residency_own_bytes(chooser, event) <= room_left(chooser, event);
+  if (!is_settled && !residency_find_room(chooser, event, room_left(chooser, event))) return INFINITY;
   PlanInterface interface = interface_at(chooser, event, chooser->tiles[event], chooser->limits[event]);
   double cycles = cycles_under(chooser, event, &interface);
   bool is_tighter = chooser->rooms[event] != before && chooser->rooms[event] > 0;
@@ -536,7 +526,7 @@ static ResidentLoop loop_moves(const Chooser *chooser, int32_t loop) {
     made.node = run_candidates_leaf(&chooser->candidates, loop, &candidate->bytes);
     PrimitiveType type = shape_node(of->shape, made.node)->type;
     made.type = type_is_complex(type) ? type_complex_part(type) : type;
-    made.elements = candidate->bytes.bytes / type_storage_bytes(made.type);
+    made.elements = candidate->held / type_storage_bytes(made.type);
     array_push(&residents, chooser->arena, made);
   }
   if (residents.count > 1) qsort(residents.data, (size_t)residents.count, sizeof(LoopResident), compare_nodes);
@@ -560,7 +550,7 @@ static double *saved_at(const Chooser *chooser, int32_t event) {
 
 /* Gives up |candidate|, which finds no place. */
 static void drop(Chooser *chooser, RunCandidate *candidate) {
-  set_taken(chooser, candidate, false);
+  residency_set_taken(chooser, candidate, false);
   chooser->lacks_place = true;
   if (!chooser->model->policy.refills) return;
   candidate->is_given_up = true;
@@ -612,7 +602,7 @@ static bool give_up(Chooser *chooser) {
   for (int64_t c = 0; c < chooser->candidates.all.count; c++) {
     if (!is_lost[c]) continue;
     candidate_at(chooser, c)->is_given_up = is_any = true;
-    set_taken(chooser, candidate_at(chooser, c), false);
+    residency_set_taken(chooser, candidate_at(chooser, c), false);
   }
   return is_any;
 }
@@ -620,9 +610,9 @@ static bool give_up(Chooser *chooser) {
 /* Takes what |is_taken| says, by candidate. */
 static void take_again(Chooser *chooser, const bool *is_taken) {
   for (int64_t c = 0; c < chooser->candidates.all.count; c++)
-    if (candidate_at(chooser, c)->is_taken) set_taken(chooser, candidate_at(chooser, c), false);
+    if (candidate_at(chooser, c)->is_taken) residency_set_taken(chooser, candidate_at(chooser, c), false);
   for (int64_t c = 0; c < chooser->candidates.all.count; c++)
-    if (is_taken[c]) set_taken(chooser, candidate_at(chooser, c), true);
+    if (is_taken[c]) residency_set_taken(chooser, candidate_at(chooser, c), true);
 }
 
 /* What saves most: all that there is room for, without what finds no place or makes computations slower; nothing if
@@ -656,7 +646,7 @@ static void spread_tiles(Chooser *chooser) {
     if (event->ends_run || event->loop != loop) begin = end = 0;
     loop = event->loop;
     if (event->use == NULL) continue;
-    int64_t bytes = own_bytes(chooser, e), low = align_up(chooser->bases[e], align);
+    int64_t bytes = residency_own_bytes(chooser, e), low = align_up(chooser->bases[e], align);
     int64_t high = (chooser->limits[e] - bytes) / align * align;
     if (bytes == 0) continue;
     if (low < end && begin < low + bytes && high >= max_i64(low, end)) {
@@ -696,7 +686,7 @@ static Status choose(Chooser *chooser, const HloComputation *computation) {
   chooser->rooms = ARENA_NEW_ARRAY(arena, int64_t, chooser->touches.events.count + 1);
   chooser->estimate = 0;
   for (int32_t e = 0; e < chooser->touches.events.count; e++) {
-    const Plan *plan = plan_at(chooser, e);
+    const Plan *plan = residency_plan(chooser, e);
     if (plan != NULL) chooser->estimate += plan->estimate * times_at(chooser, e);
   }
   RETURN_IF_ERROR(take_best(chooser));
@@ -733,6 +723,7 @@ Status residency_choose(Arena *arena, const HloModule *module, const BufferAssig
   }
   *out_residency = (Residency){.lacks_room = chooser.lacks_room,
                                .lacks_place = chooser.lacks_place,
+                               .may_part = chooser.may_part,
                                .use_count = chooser.uses.count,
                                .loop_count = chooser.loops.count,
                                .uses = chooser.uses.data,

@@ -8,6 +8,8 @@
  * iterations, and from a Kernel or loop before it to one after it.  What is not there yet is loaded before the loop;
  * what somebody else reads is stored after it.
  *
+ * What others do not change may also be there in part: its first elements stay, and the rest is loaded each time.
+ *
  * Chosen greedily, the most cycles saved per byte and Kernel that it stays first, as long as the tiles of all Kernels
  * meanwhile find room, some in plans that are made for less of it; what does not find room in all of its stretch stays
  * in parts of that; placed as buffers of one more memory (base/packing); kept where the plans then take fewer cycles.
@@ -25,6 +27,7 @@ typedef struct ResidencyPolicy {
   bool counts_again;   /* what one Kernel loads again and again (plan_loads_again), it loads once where that stays */
   bool plans_for_rest; /* plans in less room are made for what is left and the tiles that residents replace */
   bool refills;        /* what has room but finds no place leaves it to others, parts of it among them */
+  bool takes_parts;    /* of what finds no room the first elements may stay, as many as do */
 } ResidencyPolicy;
 
 /* What is known of the plans of uses. */
@@ -64,6 +67,7 @@ typedef struct ResidentLoop {
 typedef struct Residency {
   bool lacks_room;  /* something has found none that a policy which plans for the rest looks for */
   bool lacks_place; /* something has had room and found no place, which a policy that refills makes use of */
+  bool may_part;    /* something has found none of which a part may stay, by a policy that takes parts */
   int64_t use_count, loop_count;
   const ResidentUse *uses;
   const ResidentLoop *loops;

@@ -196,6 +196,16 @@ bool run_candidate_has(const RunCandidate *candidate, const RunTouch *touch) {
   return is_meanwhile && is_fine(touch, &candidate->bytes) && !comes_before(candidate, touch);
 }
 
+bool run_candidate_may_part(const RunCandidates *candidates, const RunCandidate *candidate) {
+  const int32_t *begins = candidates->touches->begins;
+  if (!candidate->is_found) return false;
+  for (int32_t t = begins[candidate->first]; t < begins[candidate->last + 1]; t++) {
+    const RunTouch *touch = touch_at(candidates, t);
+    if (touch->writes && run_touches_meet(touch, &candidate->bytes)) return false;
+  }
+  return true;
+}
+
 /* --- what staying saves --- */
 
 /* Whether loads of |touch|, in a loop, go on while Kernels before it compute: nobody writes the bytes there, and it is
@@ -295,6 +305,7 @@ static void add_candidate(const CandidateSearch *search, const RunCandidate *str
   if (stretch->first < 0) return;
   RunCandidate candidate = *stretch;
   candidate.bytes = search->bytes;
+  candidate.held = search->bytes.bytes;
   int32_t end = candidates->touches->begins[candidate.last + 1];
   for (int32_t t = candidates->touches->begins[candidate.first]; t < end; t++) {
     const RunTouch *touch = touch_at(candidates, t);

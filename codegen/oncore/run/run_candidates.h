@@ -18,6 +18,7 @@ typedef struct RunCandidate {
   bool is_found;    /* memory has them before */
   bool is_shared;   /* somebody reads them from memory within a loop, where every change has to be as well */
   double saved;     /* cycles of transfers in a run of the module */
+  int64_t held;     /* bytes of them that stay: all, or by the choice the first ones (run_candidate_may_part) */
   bool is_given_up; /* what follows is the choice's: it has turned out to save nothing */
   bool is_taken;
   int64_t begin; /* in the Buffer */
@@ -40,6 +41,9 @@ void run_candidates_find(RunCandidates *candidates);
 
 /* Whether |loop| is a step of |candidate|: it is there all through that, and begins or ends further out in none. */
 bool run_candidate_joins(const RunCandidates *candidates, const RunCandidate *candidate, int32_t loop);
+
+/* Whether the first of its bytes may stay without the rest: nobody changes them. */
+bool run_candidate_may_part(const RunCandidates *candidates, const RunCandidate *candidate);
 
 /* Whether |touch| is of its bytes, as they stay; not where the Kernel that makes them reads what was there before. */
 bool run_candidate_has(const RunCandidate *candidate, const RunTouch *touch);

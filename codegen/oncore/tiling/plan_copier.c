@@ -98,14 +98,19 @@ static const PlanMemory *translate_memories(const PlanCopier *copier) {
   return memories;
 }
 
-Status plan_copier_finish(PlanCopier *copier, PlanNodes block, const MachineDescription *machine, DiagSink *diag,
-                          Plan **out_plan) {
-  Plan *made = *out_plan = copier->plan;
+Plan *plan_copier_close(PlanCopier *copier, PlanNodes block) {
+  Plan *made = copier->plan;
   made->block = (PlanBlock){(int32_t)block.count, block.data};
   made->memories = translate_memories(copier);
   made->loops = copier->loops.data;
   made->loop_count = (int32_t)copier->loops.count;
   made->commands = copier->commands.data;
   made->command_count = (int32_t)copier->commands.count;
+  return made;
+}
+
+Status plan_copier_finish(PlanCopier *copier, PlanNodes block, const MachineDescription *machine, DiagSink *diag,
+                          Plan **out_plan) {
+  Plan *made = *out_plan = plan_copier_close(copier, block);
   return plan_edges_derive_any(made, machine, copier->commands.data, diag);
 }

@@ -43,7 +43,10 @@ int32_t plan_copier_add_loop(PlanCopier *copier, int32_t old, int64_t trip_count
  * edges. */
 void plan_copier_add_command(PlanCopier *copier, int32_t number, int32_t queue, int32_t loop, PlanNodes *nodes);
 
-/* The plan with |block|; edges are derived anew.  Status as that of plan_edges_derive_any. */
+/* The plan with |block|, without edges. */
+Plan *plan_copier_close(PlanCopier *copier, PlanNodes block);
+
+/* The same; edges are derived anew.  Status as that of plan_edges_derive_any. */
 MUST_USE Status plan_copier_finish(PlanCopier *copier, PlanNodes block, const MachineDescription *machine,
                                    DiagSink *diag, Plan **out_plan);
 

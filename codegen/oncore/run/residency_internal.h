@@ -1,0 +1,65 @@
+/* What the files of the choice of residents share. */
+#ifndef XLAC_CODEGEN_ONCORE_RUN_RESIDENCY_INTERNAL_H
+#define XLAC_CODEGEN_ONCORE_RUN_RESIDENCY_INTERNAL_H
+
+#include "codegen/oncore/run/residency.h"
+#include "codegen/oncore/run/run_candidates.h"
+
+/* Plans in less than the Buffer are made for so many parts of it, and where what finds room then saves more than one of
+ * so many parts of the Kernels' cycles. */
+enum { ROOM_STEPS = 8, LEAST_SHARE = 1000 };
+
+typedef ARRAY(RunCandidate *) CandidateArray;
+
+/* One choice. */
+typedef struct Chooser {
+  Arena *arena;
+  const HloModule *module;
+  const BufferAssignment *assignment;
+  const KernelTable *kernels;
+  const MachineDescription *machine;
+  const ResidencyModel *model;
+  DiagSink *diag;
+  const double *times;
+  RunTouches touches;                     /* of the computation at hand, with its loops opened */
+  RunCandidates candidates;               /* of those */
+  const RunCandidate **resident_of;       /* by touch: what is taken that its bytes are, NULL: nothing */
+  int64_t *taken;                         /* by event: bytes of what is taken */
+  int64_t *bases, *limits;                /* by event: the most room between places of what is taken */
+  int64_t *tiles;                         /* by event: where the Kernel's own tiles begin, there or further up */
+  int64_t *rooms;                         /* by event: bytes that the Kernel's plan is made for; 0: all of the Buffer */
+  bool lacks_room, lacks_place, may_part; /* as Residency says */
+  bool has_dropped;                       /* settling has left room that is to be filled again */
+  double estimate;                        /* cycles of all its Kernels in a run of the module, about */
+  double *saved; /* by computation id: cycles in a run of the module; moves around a loop count with its body */
+  ARRAY(ResidentUse) uses;
+  ARRAY(ResidentLoop) loops;
+} Chooser;
+
+const RunTouch *residency_touch(const Chooser *chooser, int64_t number);
+
+/* The plan that |event| has at present; NULL: none that may be changed. */
+const Plan *residency_plan(const Chooser *chooser, int32_t event);
+
+/* Bytes of tiles that the Kernel of |event| has beside its residents. */
+int64_t residency_own_bytes(const Chooser *chooser, int32_t event);
+
+/* Whether |event| is a Kernel whose plan is not to be changed. */
+bool residency_is_fixed(const Chooser *chooser, int32_t event);
+
+void residency_set_taken(Chooser *chooser, RunCandidate *candidate, bool is_taken);
+
+/* Cycles in a run of the module of the Kernels that touch |candidate| or have a place in |is_changed|, events from its
+ * first on; what is taken is anywhere in the Buffer. */
+double residency_trial_cycles(const Chooser *chooser, const RunCandidate *candidate, const bool *is_changed);
+
+/* A plan for |event| whose tiles have room in |left| bytes: its own, or one that is made for about so many, or by a
+ * policy that plans for the rest for as many more as residents replace of its own; else, where parts are taken, the one
+ * that it has.  False: there is none, and it has what it had. */
+bool residency_find_room(Chooser *chooser, int32_t event, int64_t left);
+
+/* Takes as many of the first bytes of |candidate|, which has found no room, as do, beside tiles of the size that is
+ * best; false where that saves too little, or Kernels are slower so. */
+bool residency_take_part(Chooser *chooser, RunCandidate *candidate);
+
+#endif
