@@ -61,6 +61,23 @@ static int64_t kept_bytes(const StripFinder *finder, int32_t event, const int64_
   return bytes;
 }
 
+/* Whether no strip of the Kernel at |event| overwrites what a later one reads: a result may be in the memory of an
+ * operand, which has been read when the result is stored.  That is so in each strip of two that come in the same
+ * |pieces| (bytes by buffer), but not where the result is one of all strips, which leave their sums in it. */
+static bool keeps_operands(const StripFinder *finder, int32_t event, const int64_t *pieces) {
+  const RunTouches *touches = &finder->touches;
+  for (int32_t w = touches->begins[event]; w < touches->begins[event + 1]; w++) {
+    const RunTouch *result = &touches->touches.data[w];
+    for (int32_t r = touches->begins[event]; r < touches->begins[event + 1] && result->writes; r++) {
+      const RunTouch *operand = &touches->touches.data[r];
+      if (!operand->reads || !run_touches_meet(operand, result)) continue;
+      bool is_alike = operand->slice == result->slice && pieces[operand->buffer] == pieces[result->buffer];
+      if (!is_alike || pieces[result->buffer] == 0) return false;
+    }
+  }
+  return true;
+}
+
 /* Bytes of all arrays that are cut, of each of which |cut| has a part; 0: it cannot be cut |way|. */
 static int64_t try_way(const StripFinder *finder, int32_t event, KernelCutWay way, EventCut *cut) {
   const Kernel *kernel = event_at(finder, event)->use->kernel;
@@ -77,7 +94,7 @@ static int64_t try_way(const StripFinder *finder, int32_t event, KernelCutWay wa
     if (pieces[b] > 0) bytes += buffer->element_count * element;
     pieces[b] *= element;
   }
-  return bytes;
+  return keeps_operands(finder, event, pieces) ? bytes : 0;
 }
 
 /* In the way by which strips have parts of more. */
