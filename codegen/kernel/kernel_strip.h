@@ -23,8 +23,9 @@ KernelCutWay kernel_strip_way(KernelStrip strip);
 
 /* The dimension along which |kernel| is cut by |way|, -1: it cannot be.  POINTS: the outermost, parallel, and each
  * point makes a piece of the results.  SUMS: one over which all folds go on to the last, with a result of the type of
- * each of them to leave it in.  |out_pieces|, by buffer: so many elements side by side are one index's alone, so that a
- * strip has a part of the array to itself; 0: strips have all of it. */
+ * each of them, or of those that are only added to one another, to leave it in.  |out_pieces|, by buffer: so many
+ * elements side by side are one index's alone, so that a strip has a part of the array to itself; 0: strips have all of
+ * it. */
 int32_t kernel_strip_dim(const Kernel *kernel, KernelCutWay way, int64_t *out_pieces);
 
 /* Strip |strip| of |kernel|, which can be cut so, in |arena|: arrays of which it has a part begin with that.  It has

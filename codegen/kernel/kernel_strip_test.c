@@ -184,6 +184,107 @@ static void sums_go_on(void **state) {
   arena_destroy(arena);
 }
 
+/* |rows| x |columns|: the sum of each column's numbers and that of their squares, each plus 1 (|scales_first|: the
+ * first one times 1), added. */
+static const Kernel *two_column_sums(Arena *arena, int64_t rows, int64_t columns, bool scales_first) {
+  KernelDraft draft;
+  begin(&draft, arena, rows, columns);
+  int32_t result = kernel_draft_add_buffer(&draft, (KernelBuffer){KERNEL_RESULT, TYPE_F32, columns, -1, 1});
+  int32_t stage = kernel_draft_add_stage(&draft), last = kernel_draft_add_stage(&draft);
+  IndexExpr column = kernel_draft_add_dim(&draft, columns, KERNEL_PARALLEL, KERNEL_OUTER);
+  IndexExpr row = kernel_draft_add_dim(&draft, rows, KERNEL_REDUCTION, stage);
+  KernelValue load = kernel_value_blank(KERNEL_LOAD, TYPE_F32), both = kernel_value_blank(KERNEL_APPLY, TYPE_F32);
+  KernelValue constant = kernel_value_blank(KERNEL_CONSTANT, TYPE_F32);
+  KernelValue sum = kernel_value_blank(KERNEL_ACCUMULATOR, TYPE_F32);
+  both.operand_count = 2;
+  load.buffer = NUMBERS;
+  load.address = index_add(&draft.space, index_scale(&draft.space, row, columns), column);
+  constant.bits[0] = 0x80000000; /* -0 */
+  int32_t seed = kernel_draft_add_value(&draft, constant);
+  constant.bits[0] = 0x3f800000; /* 1 */
+  int32_t one = kernel_draft_add_value(&draft, constant);
+  int32_t number = kernel_draft_add_value(&draft, load), finals[2];
+  both.operands[0] = both.operands[1] = number;
+  both.opcode = HLO_MULTIPLY;
+  int32_t parts[2] = {number, kernel_draft_add_value(&draft, both)};
+  for (int i = 0; i < 2; i++) {
+    KernelFold of = {.type = TYPE_F32, .stage = stage, .seed = seed, .reassociable = true};
+    sum.fold = kernel_draft_add_fold(&draft, of);
+    sum.params[0] = 0;
+    both.opcode = HLO_ADD;
+    both.operands[0] = kernel_draft_add_value(&draft, sum);
+    both.operands[1] = parts[i];
+    draft.folds.data[sum.fold].next = kernel_draft_add_value(&draft, both);
+    sum.params[0] = 1;
+    both.opcode = scales_first && i == 0 ? HLO_MULTIPLY : HLO_ADD;
+    both.operands[0] = kernel_draft_add_value(&draft, sum);
+    both.operands[1] = one;
+    finals[i] = kernel_draft_add_value(&draft, both);
+  }
+  both.opcode = HLO_ADD;
+  both.operands[0] = finals[0];
+  both.operands[1] = finals[1];
+  int32_t all = kernel_draft_add_value(&draft, both);
+  kernel_draft_add_store(&draft, last, (KernelStore){result, column, all, -1});
+  return finish(&draft);
+}
+
+static void sums_that_are_added_go_on_as_one(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  const Kernel *kernel = two_column_sums(arena, 8, 5, false);
+  int64_t pieces[3];
+  assert_int_equal(kernel_strip_dim(kernel, KERNEL_CUT_SUMS, pieces), 1);
+  KernelStrip strip = {.first = 6, .extent = 2, .leaves_open = true};
+  check_text(arena, kernel_strip_make(arena, kernel, strip, NULL),
+             "kernel b0 f32[10] operand, b1 f32[5] result\n"
+             "outer d0 5 parallel:\n"
+             "  v0 = f32 constant -0.0 (0x80000000)\n"
+             "stage 0 d1 2 reduction:\n"
+             "  v1 = f32 load b0[d0 + 5*d1]\n"
+             "  v2 = f32 multiply v1 v1\n"
+             "  v3 = f32 accumulator a0\n"
+             "  v4 = f32 add v3 v1\n"
+             "  v5 = f32 accumulator a1\n"
+             "  v6 = f32 add v5 v2\n"
+             "  fold a0 f32 from v0 by v4 reassociable\n"
+             "  fold a1 f32 from v0 by v6 reassociable\n"
+             "stage 1:\n"
+             "  v7 = f32 accumulator a0 final\n"
+             "  v8 = f32 accumulator a1 final\n"
+             "  v9 = f32 add v7 v8\n"
+             "  store b1[d0] = v9\n");
+  strip = (KernelStrip){.first = 0, .extent = 2, .goes_on = true};
+  /* the first sum is that of both strips and both folds, the second one is what it begins with */
+  check_text(arena, kernel_strip_make(arena, kernel, strip, NULL),
+             "kernel b0 f32[10] operand, b1 f32[5] result, b2 f32[5] operand\n"
+             "outer d0 5 parallel:\n"
+             "  v0 = f32 constant -0.0 (0x80000000)\n"
+             "  v1 = f32 constant 1 (0x3f800000)\n"
+             "  v9 = f32 load b2[d0]\n"
+             "  v14 = f32 add v0 v1\n"
+             "stage 0 d1 2 reduction:\n"
+             "  v2 = f32 load b0[d0 + 5*d1]\n"
+             "  v3 = f32 multiply v2 v2\n"
+             "  v4 = f32 accumulator a0\n"
+             "  v5 = f32 add v4 v2\n"
+             "  v12 = f32 accumulator a1\n"
+             "  v13 = f32 add v12 v3\n"
+             "  fold a0 f32 from v0 by v5 reassociable\n"
+             "  fold a1 f32 from v0 by v13 reassociable\n"
+             "stage 1:\n"
+             "  v6 = f32 accumulator a0 final\n"
+             "  v7 = f32 accumulator a1 final\n"
+             "  v8 = f32 add v6 v7\n"
+             "  v10 = f32 add v9 v8\n"
+             "  v11 = f32 add v10 v1\n"
+             "  v15 = f32 add v11 v14\n"
+             "  store b1[d0] = v15\n");
+  /* each is looked at before they are added: one result has no place for both */
+  assert_int_equal(kernel_strip_dim(two_column_sums(arena, 8, 5, true), KERNEL_CUT_SUMS, pieces), -1);
+  arena_destroy(arena);
+}
+
 static void names_of_strips_are_read(void **state) {
   (void)state;
   KernelStrip strip;
@@ -212,6 +313,7 @@ int main(void) {
       cmocka_unit_test(strips_have_parts_of_rows),
       cmocka_unit_test(strips_read_across),
       cmocka_unit_test(sums_go_on),
+      cmocka_unit_test(sums_that_are_added_go_on_as_one),
       cmocka_unit_test(names_of_strips_are_read),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -73,11 +73,64 @@ static const KernelStore *whole_store(const Kernel *kernel, int32_t buffer) {
   return kernel->buffers[buffer].element_count == points ? found : NULL;
 }
 
-/* By fold: where it is left, a result of its type that no other is left in.  False: one has none. */
-static bool find_places(const Kernel *kernel, const KernelStore **places) {
+/* By value: the one that reads it, -1 where that is none or several. */
+static const int32_t *only_readers(const Kernel *kernel, Arena *arena) {
+  int32_t *readers = ARENA_NEW_ARRAY(arena, int32_t, kernel->value_count + 1);
+  int32_t *reads = ARENA_NEW_ARRAY(arena, int32_t, kernel->value_count + 1);
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    for (int32_t i = 0; i < value->operand_count; i++) {
+      reads[value->operands[i]]++;
+      readers[value->operands[i]] = v;
+    }
+    if (value->predicate >= 0) reads[value->predicate] += 2;
+  }
+  for (int32_t s = 0; s < kernel->stage_count; s++)
+    for (int32_t i = 0; i < kernel->stages[s].store_count; i++) reads[kernel->stages[s].stores[i].value] += 2;
+  for (int32_t v = 0; v < kernel->value_count; v++)
+    if (reads[v] != 1) readers[v] = -1;
+  return readers;
+}
+
+static bool is_addition(const KernelValue *value) {
+  return value->kind == KERNEL_APPLY && value->opcode == HLO_ADD;
+}
+
+/* What |fold| has come to with all that is added to it and nothing else is done with; -1: it is looked at in several
+ * places, or its seed is not there before that. */
+static int32_t added_up(const Kernel *kernel, int32_t fold, const int32_t *readers) {
+  int32_t found = -1;
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    if (value->kind != KERNEL_ACCUMULATOR || is_open_sum(value) || value->fold != fold) continue;
+    if (found >= 0) return -1;
+    found = v;
+  }
+  if (found < kernel->folds[fold].seed || !is_addition(&kernel->values[kernel->folds[fold].next])) return -1;
+  while (readers[found] >= 0 && is_addition(&kernel->values[readers[found]])) found = readers[found];
+  return found;
+}
+
+/* By fold: the first one that it is only added to, and is left in one sum with; itself if there is none before it. */
+static const int32_t *find_firsts(const Kernel *kernel, Arena *arena) {
+  const int32_t *readers = only_readers(kernel, arena);
+  int32_t *firsts = ARENA_NEW_ARRAY(arena, int32_t, kernel->fold_count);
+  int32_t *tops = ARENA_NEW_ARRAY(arena, int32_t, kernel->fold_count);
+  for (int32_t f = 0; f < kernel->fold_count; f++) {
+    tops[f] = added_up(kernel, f, readers);
+    for (firsts[f] = 0; firsts[f] < f; firsts[f]++)
+      if (tops[f] >= 0 && tops[firsts[f]] == tops[f]) break;
+  }
+  return firsts;
+}
+
+/* By fold that is the first of those that it is added to: where they are left, a result of its type that no others are
+ * left in.  False: one has none. */
+static bool find_places(const Kernel *kernel, const int32_t *firsts, const KernelStore **places) {
   int32_t buffer = 0;
   for (int32_t f = 0; f < kernel->fold_count; f++) {
     places[f] = NULL;
+    if (firsts[f] != f) continue;
     for (; buffer < kernel->buffer_count && places[f] == NULL; buffer++) {
       const KernelBuffer *of = &kernel->buffers[buffer];
       if (of->role == KERNEL_RESULT && of->type == kernel->folds[f].type) places[f] = whole_store(kernel, buffer);
@@ -121,7 +174,7 @@ int32_t kernel_sums_dim(const Kernel *kernel, int64_t *out_pieces) {
   Arena *scratch = arena_create();
   const KernelStore **places = ARENA_NEW_ARRAY(scratch, const KernelStore *, kernel->fold_count);
   int64_t most = 0;
-  bool is_fine = find_places(kernel, places) && are_sums_hidden(kernel, scratch);
+  bool is_fine = find_places(kernel, find_firsts(kernel, scratch), places) && are_sums_hidden(kernel, scratch);
   for (int32_t d = 0; d < kernel->dim_count && is_fine; d++) {
     if (kernel->dims[d].stage != 0) continue;
     int64_t bytes = find_pieces(kernel, d, out_pieces);
@@ -140,7 +193,8 @@ typedef struct SumsMaker {
   const Kernel *from;
   KernelStrip strip;
   KernelDraft draft;
-  const KernelStore **places;
+  const int32_t *firsts;
+  const KernelStore **places; /* both by fold */
   const int64_t *pieces;
   const bool *needed;        /* by value */
   IndexExpr *dims, *points;  /* by dimension, in the strip's: within the strip, and among all */
@@ -180,7 +234,7 @@ static bool has_buffer(const SumsMaker *maker, int32_t buffer) {
   for (int32_t v = 0; v < from->value_count; v++)
     if (maker->needed[v] && from->values[v].kind == KERNEL_LOAD && from->values[v].buffer == buffer) return true;
   for (int32_t f = 0; f < from->fold_count; f++)
-    if (maker->places[f]->buffer == buffer) return true;
+    if (maker->firsts[f] == f && maker->places[f]->buffer == buffer) return true;
   for (int32_t s = 0; s < (maker->strip.leaves_open ? 1 : from->stage_count); s++)
     for (int32_t i = 0; i < from->stages[s].store_count; i++)
       if (from->stages[s].stores[i].buffer == buffer) return true;
@@ -199,10 +253,10 @@ static void add_buffers(SumsMaker *maker) {
     array_push(&maker->offsets, arena, maker->pieces[b] * maker->strip.first);
   }
   for (int32_t f = 0; f < from->fold_count; f++) {
+    maker->before[f] = maker->sums[f] = -1;
+    if (!maker->strip.goes_on || maker->firsts[f] != f) continue;
     KernelBuffer buffer = from->buffers[maker->places[f]->buffer];
     buffer.role = KERNEL_OPERAND;
-    maker->before[f] = maker->sums[f] = -1;
-    if (!maker->strip.goes_on) continue;
     maker->before[f] = kernel_draft_add_buffer(&maker->draft, buffer);
     array_push(&maker->offsets, arena, 0);
   }
@@ -225,29 +279,44 @@ static IndexExpr address_in(SumsMaker *maker, bool is_part, IndexExpr address) {
                           maker->values);
 }
 
-/* What |fold| has come to with this strip. */
+static int32_t add_both(SumsMaker *maker, int32_t fold, int32_t left, int32_t right) {
+  KernelValue both = maker->from->values[maker->from->folds[fold].next];
+  both.operands[0] = left;
+  both.operands[1] = right;
+  return kernel_draft_add_value(&maker->draft, both);
+}
+
+/* What |fold|, a first one, and those that are added to it have come to with this strip. */
 static int32_t sum_of(SumsMaker *maker, int32_t fold) {
-  const KernelFold *of = &maker->from->folds[fold];
   if (maker->sums[fold] >= 0) return maker->sums[fold];
-  KernelValue sum = kernel_value_blank(KERNEL_ACCUMULATOR, of->type), load = kernel_value_blank(KERNEL_LOAD, of->type);
-  sum.fold = fold;
-  sum.params[0] = 1;
-  int32_t made = kernel_draft_add_value(&maker->draft, sum);
+  PrimitiveType type = maker->from->folds[fold].type;
+  int32_t made = -1;
+  for (int32_t f = fold; f < maker->from->fold_count; f++) {
+    KernelValue sum = kernel_value_blank(KERNEL_ACCUMULATOR, type);
+    if (maker->firsts[f] != fold) continue;
+    sum.fold = f;
+    sum.params[0] = 1;
+    int32_t added = kernel_draft_add_value(&maker->draft, sum);
+    made = made < 0 ? added : add_both(maker, fold, made, added);
+  }
   if (maker->strip.goes_on) {
+    KernelValue load = kernel_value_blank(KERNEL_LOAD, type);
     load.buffer = maker->before[fold];
     load.address = address_in(maker, false, maker->places[fold]->address);
-    KernelValue both = maker->from->values[of->next];
-    both.operands[1] = made;
-    both.operands[0] = kernel_draft_add_value(&maker->draft, load);
-    made = kernel_draft_add_value(&maker->draft, both);
+    made = add_both(maker, fold, kernel_draft_add_value(&maker->draft, load), made);
   }
   return maker->sums[fold] = made;
+}
+
+/* What stands for |fold| in the last strip: its first one has all of them, the others add nothing. */
+static int32_t final_of(SumsMaker *maker, int32_t fold) {
+  return maker->firsts[fold] == fold ? sum_of(maker, fold) : maker->values[maker->from->folds[fold].seed];
 }
 
 static void add_value(SumsMaker *maker, int32_t number) {
   KernelValue value = maker->from->values[number];
   if (value.kind == KERNEL_ACCUMULATOR && !is_open_sum(&value)) {
-    maker->values[number] = sum_of(maker, value.fold);
+    maker->values[number] = final_of(maker, value.fold);
     return;
   }
   bool is_load = value.kind == KERNEL_LOAD;
@@ -286,6 +355,7 @@ static void add_stages(SumsMaker *maker) {
   int32_t stage = kernel_draft_add_stage(&maker->draft);
   for (int32_t f = 0; f < from->fold_count; f++) {
     const KernelStore *place = maker->places[f];
+    if (maker->firsts[f] != f) continue;
     IndexExpr address = address_in(maker, false, place->address);
     KernelStore store = {maker->buffers[place->buffer], address, sum_of(maker, f), -1};
     kernel_draft_add_store(&maker->draft, stage, store);
@@ -299,7 +369,8 @@ const Kernel *kernel_sums_strip(Arena *arena, const Kernel *kernel, KernelStrip 
   SumsMaker maker = {.from = kernel, .strip = strip, .pieces = pieces};
   kernel_draft_init(&maker.draft, arena, kernel->source);
   maker.places = ARENA_NEW_ARRAY(arena, const KernelStore *, kernel->fold_count);
-  find_places(kernel, maker.places);
+  maker.firsts = find_firsts(kernel, arena);
+  find_places(kernel, maker.firsts, maker.places);
   maker.dims = ARENA_NEW_ARRAY(arena, IndexExpr, kernel->dim_count);
   maker.points = ARENA_NEW_ARRAY(arena, IndexExpr, kernel->dim_count);
   maker.buffers = ARENA_NEW_ARRAY(arena, int32_t, kernel->buffer_count);
