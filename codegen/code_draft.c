@@ -253,10 +253,27 @@ typedef struct KeepTrial {
   ModulePlans before, plans;
   ResidencyPolicy policy;
   int64_t bytes; /* of the workspace */
+  bool is_saved; /* plans that move less have been looked for */
 } KeepTrial;
 
 static KeptCost trial_cost(const KeepTrial *trial) {
   return module_plans_kept_cost(&trial->before, &trial->plans);
+}
+
+/* What saves bytes may take so many times the cycles: other plans of the same arrays do not change much else. */
+static const double SAVING_CYCLES = 1.001;
+
+/* |best| with plans that move less in the room that residents leave, where all of it then takes no more cycles. */
+static Status try_savings(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
+                          DiagSink *diag, KeepTrial *best) {
+  KeepTrial saving = *best;
+  bool is_meant = best->plans.has_residents && !best->is_saved;
+  best->is_saved = saving.is_saved = true;
+  if (!is_meant || !module_plans_save(draft->arena, &draft->tiler, &best->before, &saving.plans)) return STATUS_OK;
+  RETURN_IF_ERROR(find_runs(draft, module, assignment, saving.kernels, &saving.plans, diag, &saving.bytes));
+  KeptCost known = trial_cost(best), cost = trial_cost(&saving);
+  if (cost.bytes < known.bytes && cost.cycles <= known.cycles * SAVING_CYCLES && saving.bytes <= most) *best = saving;
+  return STATUS_OK;
 }
 
 /* Cuts of sums move so many times the bytes of those without at most: they make more Kernels. */
@@ -277,6 +294,12 @@ static Status try_cuts(CodeDraft *draft, const HloModule *module, const BufferAs
   if (best->kernels == whole->kernels) best->before.plans = cut.before.plans;
   KeptCost before = trial_cost(whole), known = trial_cost(best), cost = trial_cost(&cut);
   double limit = before.cycles + (MOST_CYCLES - 1) * before.estimate;
+  if (cost.bytes >= known.bytes && cost.cycles < known.cycles) { /* what others load again may have hidden the gain */
+    RETURN_IF_ERROR(try_savings(draft, module, assignment, most, diag, &cut));
+    RETURN_IF_ERROR(try_savings(draft, module, assignment, most, diag, best));
+    known = trial_cost(best);
+    cost = trial_cost(&cut);
+  }
   bool is_better = cost.bytes < (cuts_sums ? SUMS_BYTES : 1) * known.bytes && cost.cycles <= limit;
   if (is_better && cut.plans.has_residents && cut.bytes <= most) *best = cut;
   return STATUS_OK;
@@ -352,7 +375,7 @@ static void share_prices(KeepTrial *left, KeepTrial *right, int32_t count) {
 /* |best| by |policy|, where that moves fewer bytes in no more cycles. */
 static Status try_instead(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
                           KeptPlans *cache, DiagSink *diag, ResidencyPolicy policy, KeepTrial *best) {
-  KeepTrial other = {best->kernels, best->before, best->before, policy, 0};
+  KeepTrial other = {best->kernels, best->before, best->before, policy, 0, false};
   RETURN_IF_ERROR(
       try_residents(draft, module, assignment, other.kernels, policy, cache, &other.plans, diag, &other.bytes));
   KeptCost known = trial_cost(best), cost = trial_cost(&other);
@@ -399,21 +422,6 @@ static Status cut_both(CodeDraft *draft, const HloModule *module, const BufferAs
   return STATUS_OK;
 }
 
-/* What saves bytes may take so many times the cycles: other plans of the same arrays do not change much else. */
-static const double SAVING_CYCLES = 1.001;
-
-/* |best| with plans that move less in the room that residents leave, where all of it then takes no more cycles. */
-static Status try_savings(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
-                          DiagSink *diag, KeepTrial *best) {
-  KeepTrial saving = *best;
-  if (!best->plans.has_residents || !module_plans_save(draft->arena, &draft->tiler, &best->before, &saving.plans))
-    return STATUS_OK;
-  RETURN_IF_ERROR(find_runs(draft, module, assignment, saving.kernels, &saving.plans, diag, &saving.bytes));
-  KeptCost known = trial_cost(best), cost = trial_cost(&saving);
-  if (cost.bytes < known.bytes && cost.cycles <= known.cycles * SAVING_CYCLES && saving.bytes <= most) *best = saving;
-  return STATUS_OK;
-}
-
 /* By the policies that tell something of |before|.  The last of |out_trials| is by policy_for_rest if |*out_lacks|. */
 static Status try_policies(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment,
                            const ModulePlans *before, KeptPlans *cache, DiagSink *diag, KeepTrial *out_trials,
@@ -425,7 +433,7 @@ static Status try_policies(CodeDraft *draft, const HloModule *module, const Buff
     bool is_meant = p < POLICIES ? module_plans_policy_tells(before, policy) : out_trials[0].plans.lacks_room;
     if (p > 0 && (!out_trials[0].plans.has_residents || !is_meant)) continue;
     KeepTrial *trial = &out_trials[count++];
-    *trial = (KeepTrial){draft->kernels, *before, *before, policy, 0};
+    *trial = (KeepTrial){draft->kernels, *before, *before, policy, 0, false};
     RETURN_IF_ERROR(try_residents(draft, module, assignment, trial->kernels, trial->policy, cache, &trial->plans, diag,
                                   &trial->bytes));
     *out_lacks = policy.plans_for_rest;

@@ -374,7 +374,8 @@ static bool is_plain_loop(const HloComputation *fused) {
 }
 
 /* One contraction, and what else there is goes element by element: code keeps sums in registers or scratch and writes
- * each element of the result once, after it has read the other operands' elements at the same place. */
+ * each element of a result once, after it has read the other operands' elements at the same place for all that it makes
+ * at once. */
 static bool is_one_contraction(const HloComputation *fused) {
   int count = 0;
   for (int64_t i = 0; i < fused->instructions.count; i++) {
@@ -384,7 +385,7 @@ static bool is_one_contraction(const HloComputation *fused) {
     if (instruction->opcode == HLO_REDUCE || instruction->opcode == HLO_DYNAMIC_UPDATE_SLICE) return false;
     if (!contracts && !runs_in_a_plain_loop(instruction)) return false;
   }
-  return count == 1 && fused->root->opcode != HLO_TUPLE;
+  return count == 1;
 }
 
 typedef struct FusedUse {
@@ -420,14 +421,13 @@ static FusedUse follow_parameter(const HloComputation *fused, const HloInstructi
   return use;
 }
 
-/* |made| comes out of one loop over the elements of |shape|: elements in that order, or a reduction of them along the
- * same dimensions as |*reduce|, which is set by the first. */
-static bool made_in_one_loop(const HloInstruction *made, const Shape *shape, const HloInstruction **reduce,
-                             Arena *scratch) {
-  LoopNest nest = hlo_loop_nest(made, false, scratch);
-  if (nest.kind == LOOP_NEST_ELEMENTS)
+/* |made|, by |nest|, comes out of one loop over the elements of |shape|: elements in that order, or a reduction of them
+ * along the same dimensions as |*reduce|, which is set by the first. */
+static bool made_in_one_loop(const HloInstruction *made, const LoopNest *nest, const Shape *shape,
+                             const HloInstruction **reduce) {
+  if (nest->kind == LOOP_NEST_ELEMENTS || nest->kind == LOOP_NEST_SUMS)
     return shape_same_dims(made->shape, shape) && hlo_same_element_order(made->shape, shape);
-  if (nest.kind != LOOP_NEST_REDUCED || nest.reduce != made) return false;
+  if (nest->kind != LOOP_NEST_REDUCED || nest->reduce != made) return false;
   if (*reduce == NULL) *reduce = made;
   return shape_same_dims(made->operands[0]->shape, shape) && hlo_same_reduced_dims(made, *reduce);
 }
@@ -440,10 +440,12 @@ static bool all_results_alike(const HloInstruction *fusion, const HloComputation
   if (!shape_is_tuple(fusion->shape)) return true;
   if (fused->root->opcode != HLO_TUPLE || fused->root->operand_count > ONE_LOOP_LIMIT) return false;
   const HloInstruction *reduce = NULL;
+  LoopNest nests[ONE_LOOP_LIMIT];
   for (int i = 0; i < fused->root->operand_count; i++) {
-    if (!made_in_one_loop(fused->root->operands[i], shape, &reduce, scratch)) return false;
+    nests[i] = hlo_loop_nest(fused->root->operands[i], false, scratch);
+    if (!made_in_one_loop(fused->root->operands[i], &nests[i], shape, &reduce)) return false;
   }
-  return true;
+  return hlo_loop_nests_unite(nests, fused->root->operand_count);
 }
 
 /* What |start| reaches it reaches element by element, or through sums of the rows of a nest with so many |rows|. */

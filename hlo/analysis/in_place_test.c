@@ -232,7 +232,17 @@ static void a_product_is_added_to_in_place(void **state) {
                {"  e = f32[4,4] dot(d, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
                 "  ROOT r = f32[4,4] add(e, x)\n",
                 false},
-               {"  a = f32[4,4] add(d, x)\n  ROOT r = (f32[4,4], f32[4,4]) tuple(a, d)\n", false}};
+               /* with several results where the sums' loops make all of them, each after all is read */
+               {"  a = f32[4,4] add(d, x)\n  ROOT r = (f32[4,4], f32[4,4]) tuple(a, d)\n", true},
+               {"  a = f32[4,4] add(d, x)\n  b = f32[4,4] multiply(d, x)\n"
+                "  ROOT r = (f32[4,4], f32[4,4]) tuple(a, b)\n",
+                true},
+               {"  a = f32[4,4] add(d, x)\n  n = f32[4,4] negate(x)\n"
+                "  ROOT r = (f32[4,4], f32[4,4]) tuple(a, n)\n",
+                true},
+               {"  a = f32[4,4] add(d, x)\n  t = f32[4,4] transpose(d), dimensions={1,0}\n"
+                "  b = f32[4,4] multiply(t, x)\n  ROOT r = (f32[4,4], f32[4,4]) tuple(a, b)\n",
+                false}};
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
     const char *body = arena_printf(fixture->arena,
                                     "  x = f32[4,4] parameter(0)\n  y = f32[4,4] parameter(1)\n"

@@ -1,6 +1,7 @@
 #include "hlo/analysis/loop_nest.h"
 
 #include "base/hash_map.h"
+#include "hlo/analysis/in_place.h"
 
 int hlo_row_dims(const Shape *shape, int64_t rows) {
   int64_t product = 1;
@@ -69,13 +70,15 @@ typedef struct NestWalk {
   Arena *scratch;
   IntMap seen;
   const HloInstruction *reduce; /* the first found whose operands are all done */
-  bool fits, all_short;
+  const HloInstruction *contraction;
+  bool fits, all_short, concatenates;
   int64_t last_dim, columns; /* of the result; as in LoopNest */
 } NestWalk;
 
 enum { MOST_COLUMNS = 8 };
 
 static void visit_concatenate(NestWalk *walk, const HloInstruction *concatenate) {
+  walk->concatenates = true;
   int64_t dimension = hlo_instruction_ints(concatenate, HLO_ATTR_DIMENSIONS).data[0];
   int count = concatenate->operand_count;
   if (count < 2 || count > MOST_COLUMNS || count != walk->last_dim) return;
@@ -102,15 +105,47 @@ static void visit_reduce(NestWalk *walk, const HloInstruction *reduce) {
   walk->fits = reduces_alike(walk->reduce, reduce);
 }
 
-/* Operands first, so that |reduce| depends on no other.  Fusions hold a few hundred instructions. */
-static void visit(NestWalk *walk, const HloInstruction *instruction, bool alone) {
-  int64_t ignored;
-  if (int_map_find(&walk->seen, (uint64_t)instruction->id, &ignored)) return;
-  int_map_set(&walk->seen, (uint64_t)instruction->id, 1);
-  for (int i = 0; !alone && i < instruction->operand_count; i++) visit(walk, instruction->operands[i], false);
-  walk->fits = walk->fits && runs_in_loops(instruction);
+static void visit_contraction(NestWalk *walk, const HloInstruction *contraction) {
+  bool is_first = walk->contraction == NULL, is_real = is_plain(contraction->shape);
+  is_real = is_real && !type_is_complex(contraction->shape->type);
+  walk->fits = walk->fits && is_first && is_real;
+  walk->contraction = contraction;
+}
+
+/* Each element of |instruction| is made from that element of |operand|. */
+static bool keeps_elements(const HloInstruction *instruction, const HloInstruction *operand) {
+  if (!is_plain(instruction->shape) || !is_plain(operand->shape)) return false;
+  if (hlo_is_view(instruction)) return true;
+  return hlo_opcode_has(instruction->opcode, OP_ELEMENTWISE) && shape_same_dims(instruction->shape, operand->shape);
+}
+
+/* Operands first, so that |reduce| depends on no other.  Fusions hold a few hundred instructions.  Whether
+ * |instruction| is made from the contraction's sums. */
+static bool visit(NestWalk *walk, const HloInstruction *instruction, bool alone) {
+  int64_t is_known;
+  if (int_map_find(&walk->seen, (uint64_t)instruction->id, &is_known)) return is_known > 0;
+  bool has_sums = false;
+  for (int i = 0; !alone && i < instruction->operand_count; i++) {
+    if (!visit(walk, instruction->operands[i], false)) continue;
+    has_sums = true;
+    walk->fits = walk->fits && keeps_elements(instruction, instruction->operands[i]);
+  }
+  if (hlo_opcode_has(instruction->opcode, OP_CONTRACTION)) {
+    visit_contraction(walk, instruction);
+    has_sums = true;
+  } else {
+    walk->fits = walk->fits && runs_in_loops(instruction);
+  }
   if (instruction->opcode == HLO_CONCATENATE) visit_concatenate(walk, instruction);
   if (walk->fits && instruction->opcode == HLO_REDUCE) visit_reduce(walk, instruction);
+  int_map_set(&walk->seen, (uint64_t)instruction->id, has_sums);
+  return has_sums;
+}
+
+/* Where |walk| has met a contraction: pieces are computed in turn, rows after others. */
+static LoopNest sums_nest(const NestWalk *walk, const Shape *shape) {
+  if (walk->reduce != NULL || walk->concatenates) return (LoopNest){.kind = LOOP_NEST_NONE};
+  return (LoopNest){.kind = LOOP_NEST_SUMS, .shape = shape, .contraction = walk->contraction};
 }
 
 LoopNest hlo_loop_nest(const HloInstruction *made, bool alone, Arena *scratch) {
@@ -122,6 +157,7 @@ LoopNest hlo_loop_nest(const HloInstruction *made, bool alone, Arena *scratch) {
   if (nest.shape->rank > 0) walk.last_dim = nest.shape->dims[nest.shape->rank - 1];
   visit(&walk, made, alone);
   if (!walk.fits) return none;
+  if (walk.contraction != NULL) return sums_nest(&walk, nest.shape);
   if (walk.reduce == NULL) {
     nest.columns = walk.columns;
     return nest;
@@ -147,9 +183,20 @@ static bool elements_fit_reduced(const LoopNest *elements, const LoopNest *reduc
   return reduces_rows(reduced->reduce, reduced->rows) && hlo_row_dims(elements->shape, reduced->rows) >= 0;
 }
 
+/* All make as many elements, from one contraction at most. */
+static bool sums_unite(const LoopNest *nests, int count, const LoopNest *sums) {
+  for (int i = 0; i < count; i++) {
+    bool is_other = nests[i].kind == LOOP_NEST_SUMS && nests[i].contraction != sums->contraction;
+    if (is_other || nests[i].kind == LOOP_NEST_REDUCED || nests[i].columns > 0) return false;
+    if (nests[i].kind == LOOP_NEST_NONE || !elements_unite(&nests[i], sums)) return false;
+  }
+  return true;
+}
+
 bool hlo_loop_nests_unite(const LoopNest *nests, int count) {
   const LoopNest *reference = &nests[0];
-  for (int i = 1; i < count; i++) {
+  for (int i = 0; i < count; i++) {
+    if (nests[i].kind == LOOP_NEST_SUMS) return sums_unite(nests, count, &nests[i]);
     if (nests[i].kind == LOOP_NEST_REDUCED && reference->kind != LOOP_NEST_REDUCED) reference = &nests[i];
   }
   for (int i = 0; i < count; i++) {

@@ -1,5 +1,6 @@
 /* Multi-output fusion: results that one nest of loops can make (loop_nest.h) and that save bytes together, because they
- * read the same elements or because one reads the other.
+ * read the same elements or because one reads the other.  For a machine with a Buffer, what is made element by element
+ * from a contraction's sums is made with them: the update of a weight with its gradient, which is never stored.
  *
  * Works on what the other fusions have left, operands before users: each instruction joins the group that saves most,
  * or begins one.  A group becomes a fusion with a tuple of results.  A path from a member to a later one that leads
@@ -7,6 +8,7 @@
 #include "base/checked_math.h"
 #include "hlo/analysis/loop_nest.h"
 #include "hlo/analysis/row_alignment.h"
+#include "hlo/machine/description/machine_abilities.h"
 #include "passes/cleanup/control_edges.h"
 #include "passes/fusion/fused_body.h"
 #include "passes/fusion/fusion_decision.h"
@@ -70,10 +72,11 @@ static int64_t bytes_of(const HloInstruction *value) {
 }
 
 /* A Kernel of its own that makes one array. */
-static bool is_candidate(const HloInstruction *instruction) {
+static bool is_candidate(const Grouper *grouper, const HloInstruction *instruction) {
   const Shape *shape = instruction->shape;
   if (!shape_is_array(shape) || (instruction->user_count == 0 && !hlo_instruction_is_root(instruction))) return false;
   if (instruction->opcode == HLO_FUSION) return true;
+  if (fusion_is_contraction(instruction)) return grouper->has_buffer;
   if (shape->rank == 0 && instruction->opcode != HLO_REDUCE) return false; /* computed by the caller */
   return fusion_can_be_root(instruction) && hlo_opcode_info(instruction->opcode)->flow != OP_FLOW_VIEW;
 }
@@ -109,7 +112,8 @@ static int64_t rows_of(const LoopNest *a, const LoopNest *b) {
 /* |member|, which |node| reads, is there when it is read: the same element, or somewhere in the same row. */
 static bool reads_member_in_step(const Grouper *grouper, const Node *node, const Node *member, const LoopNest *nest,
                                  const LoopNest *made) {
-  if (made->kind == LOOP_NEST_ELEMENTS && fusion_reads_in_place(&node->reads, member->instruction)) return true;
+  bool is_by_element = made->kind == LOOP_NEST_ELEMENTS || made->kind == LOOP_NEST_SUMS;
+  if (is_by_element && fusion_reads_in_place(&node->reads, member->instruction)) return true;
   int64_t rows = rows_of(nest, made);
   return rows > 0 && row_aligned(node->instruction, member->instruction, rows, grouper->arena);
 }
@@ -248,6 +252,52 @@ static bool mixes_pieces(const Grouper *grouper, const Group *group, const Node 
   return reduces && joins;
 }
 
+/* |value| is stored whoever makes it: it is handed out, or what reads it has other loops. */
+static bool is_stored_anyway(const Grouper *grouper, const HloInstruction *value) {
+  if (hlo_instruction_is_root(value)) return true;
+  for (int32_t u = 0; u < value->user_count; u++) {
+    const HloInstruction *user = value->users[u];
+    const HloComputation *fused = fused_of(user);
+    LoopNestKind kind = hlo_loop_nest(fused != NULL ? fused->root : user, fused == NULL, grouper->arena).kind;
+    if (kind == LOOP_NEST_NONE || kind == LOOP_NEST_SUMS) return true;
+  }
+  return false;
+}
+
+/* |node| reads, element by element, an array as large as its result, which may take the place of that. */
+static bool may_overwrite(const Grouper *grouper, int32_t group, const Node *node) {
+  const HloInstruction *made = node->instruction;
+  for (int k = 0; k < made->operand_count; k++) {
+    const HloInstruction *operand = made->operands[k];
+    bool is_like = shape_is_array(operand->shape) && bytes_of(operand) == bytes_of(made);
+    bool is_outside = !is_member(grouper, group, operand);
+    if (is_like && is_outside && fusion_reads_in_place(&node->reads, operand)) return true;
+  }
+  return false;
+}
+
+/* The factors of |contraction| are no smaller than its sums.  Each tile of sums reads its share of them, and the more
+ * of what is made with the sums is in the Buffer, the smaller are the tiles. */
+static bool has_large_factors(const HloInstruction *contraction) {
+  int64_t sums = shape_byte_size(contraction->shape);
+  return bytes_of(contraction->operands[0]) + bytes_of(contraction->operands[1]) >= sums;
+}
+
+/* Why |node| is not made with the sums of the contraction that group |number| begins with; NULL: it is, or there is no
+ * contraction.  What else that made would take room from its tiles, and memory while its operands are there; and what
+ * a reduction may make as it reads need not be stored. */
+static const char *sums_refusal(const Grouper *grouper, int32_t number, const Node *node) {
+  const Group *group = &grouper->groups.data[number];
+  bool reads = false;
+  if (group->nests[0].kind != LOOP_NEST_SUMS) return NULL;
+  if (has_large_factors(group->nests[0].contraction)) return "the contraction's factors are no smaller than its sums";
+  for (int32_t i = 0; i < group->count; i++)
+    reads = reads || hlo_instruction_uses(node->instruction, grouper->nodes[group->members[i]].instruction);
+  if (!reads) return "it is not made from what the contraction makes";
+  if (!may_overwrite(grouper, number, node)) return "it would take memory while the contraction's operands do";
+  return is_stored_anyway(grouper, node->instruction) ? NULL : "what reads it may make it";
+}
+
 /* --- paths --- */
 
 /* Nothing below depends on a node at or above |low|, whichever groups it passes through. */
@@ -312,6 +362,8 @@ static const char *refusal(Grouper *grouper, int32_t number, int32_t node, LoopN
   *out_saved = saved_bytes(grouper, number, candidate, out_nest);
   if (*out_saved < 0) return "it reads elements that the other has not made yet";
   if (*out_saved == 0) return "they read the same array, but not the same elements of it";
+  const char *reason = sums_refusal(grouper, number, candidate);
+  if (reason != NULL) return reason;
   if (loses_place(grouper, group, candidate)) return "it overwrites in place what the other reads elsewhere";
   if (mixes_pieces(grouper, group, candidate, out_nest)) return "a reduction would walk pieces that are computed";
   if (crowds_cache(grouper, group, candidate)) return "its results would leave the cache before they are read";
@@ -363,7 +415,7 @@ static void place(Grouper *grouper, int32_t node) {
   int32_t best = -1;
   int64_t most = 0;
   LoopNest best_nest = {.kind = LOOP_NEST_NONE};
-  collect_groups(grouper, node, &groups);
+  if (grouper->nodes[node].nest.kind != LOOP_NEST_SUMS) collect_groups(grouper, node, &groups);
   for (int64_t i = 0; i < groups.count; i++) {
     LoopNest nest;
     int64_t saved = 0;
@@ -470,10 +522,10 @@ static bool joins_pieces(const Node *node) {
 static void group_all(Grouper *grouper) {
   for (int32_t n = 0; n < grouper->count; n++) {
     Node *node = &grouper->nodes[n];
-    if (!is_candidate(node->instruction)) continue;
+    if (!is_candidate(grouper, node->instruction)) continue;
     const HloComputation *fused = fused_of(node->instruction);
     node->nest = hlo_loop_nest(fused != NULL ? fused->root : node->instruction, fused == NULL, grouper->arena);
-    if (node->nest.kind == LOOP_NEST_NONE) continue;
+    if (node->nest.kind == LOOP_NEST_NONE || (node->nest.kind == LOOP_NEST_SUMS && !grouper->has_buffer)) continue;
     node->reads = fusion_reads(node->instruction, grouper->arena);
     node->joins_pieces = joins_pieces(node);
     place(grouper, n);

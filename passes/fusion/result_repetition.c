@@ -85,7 +85,8 @@ static bool is_loop(const Repeater *repeater, const HloInstruction *reader) {
   int32_t results = fused->root->opcode == HLO_TUPLE ? fused->root->operand_count : 1;
   for (int32_t i = 0; i < results; i++) {
     const HloInstruction *made = fused->root->opcode == HLO_TUPLE ? fused->root->operands[i] : fused->root;
-    if (hlo_loop_nest(made, false, repeater->arena).kind == LOOP_NEST_NONE) return false;
+    LoopNestKind kind = hlo_loop_nest(made, false, repeater->arena).kind;
+    if (kind == LOOP_NEST_NONE || kind == LOOP_NEST_SUMS) return false;
   }
   return true;
 }

@@ -8,6 +8,7 @@
 
 enum {
   LEAST_SHARE = 512,   /* arrays of less than one of so many parts of the Buffer do not count */
+  LATE_SHARE = 8,      /* an array of one of so many parts of the Buffer takes room while it waits */
   LEAST_GAIN = 50,     /* an order is taken where bytes that cross are fewer by one of so many parts */
   MOST_NODES = 400000, /* of all orders that are looked at, together */
   MOST_ROUNDS = 64     /* orders that are improved, one after the other */
@@ -290,6 +291,44 @@ static bool improve(BufferOrder *buffer, const OrderCost *most, int32_t *order, 
   return false;
 }
 
+/* --- what is made from given arrays --- */
+
+/* The place of the first reader of what stands at |place| of |order|, where that is made from given arrays alone and
+ * nothing reads it before another node has its turn; -1: it has no reason to wait. */
+static int32_t first_reader(const BufferOrder *buffer, const int32_t *order, int32_t place) {
+  int32_t node = order[place], reader = buffer->model->node_count;
+  int64_t bytes = 0;
+  bool reads = false;
+  if (buffer->model->nodes[node].read_count > 0) return -1;
+  for (int32_t t = buffer->begins[node]; t < buffer->begins[node + 1]; t++) {
+    reads = reads || !buffer->touches[t].makes;
+    if (!buffer->touches[t].makes) continue;
+    reader = (int32_t)min_i64(reader, buffer->next[t]);
+    bytes += buffer->bytes[buffer->touches[t].array];
+  }
+  if (!reads || reader == buffer->model->node_count || bytes < buffer->capacity / LATE_SHARE) return -1;
+  for (int32_t i = place + 1; i < reader; i++)
+    if (buffer->begins[order[i]] < buffer->begins[order[i] + 1]) return reader;
+  return -1;
+}
+
+/* Moves what is made from given arrays alone, and may be made at any time, right before its first reader, where no more
+ * crosses and no peak rises: until then it would only take room from others. */
+static void make_late(BufferOrder *buffer, int32_t *order) {
+  int32_t count = buffer->model->node_count;
+  int32_t *tried = ARENA_NEW_ARRAY(buffer->arena, int32_t, count + 1);
+  OrderCost most = cost_of(buffer, order);
+  for (int32_t i = count - 1; i >= 0 && buffer->work <= MOST_NODES; i--) {
+    Crossing way = {0, i, first_reader(buffer, order, i)};
+    if (way.to < 0) continue;
+    move_group(buffer, order, &way, false, tried);
+    OrderCost cost = cost_of(buffer, tried);
+    bool is_worse = cost.crossing > most.crossing || cost.peak > most.peak || cost.inside > most.inside;
+    if (!is_worse) memcpy(order, tried, (size_t)count * sizeof *order);
+    crossing_bytes(buffer, order);
+  }
+}
+
 /* --- what finds them --- */
 
 static BufferOrder begin(Arena *arena, const ScheduleModel *model, int64_t capacity) {
@@ -324,5 +363,7 @@ void schedule_for_buffer(const ScheduleModel *model, int64_t capacity, int32_t *
     if (!improve(&buffer, &most, found, &crossing)) break;
   if (most.crossing - crossing >= most.crossing / LEAST_GAIN)
     memcpy(order, found, (size_t)model->node_count * sizeof *order);
+  buffer.work = 0;
+  make_late(&buffer, order);
   arena_destroy(arena);
 }

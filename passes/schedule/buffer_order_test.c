@@ -84,6 +84,18 @@ static void peak_does_not_rise(void **state) {
   assert_int_equal(schedule_crossing_bytes(model, 150, order), crossing);
 }
 
+/* Nothing crosses either way, but what waits would take room meanwhile. */
+static void what_given_arrays_make_is_made_before_its_reader(void **state) {
+  Fixture *fixture = *state;
+  HloInstruction *x = parameter(fixture, 100), *y = parameter(fixture, 80), *waits = unary(fixture, 100, x);
+  HloInstruction *other = unary(fixture, 1, unary(fixture, 80, y));
+  const ScheduleModel *model = model_of(fixture, binary(fixture, 1, other, waits));
+  int32_t *order = order_as_made(fixture, model);
+  schedule_for_buffer(model, 800, order);
+  assert_is_schedule(fixture, model, order);
+  assert_ptr_equal(model->nodes[order[model->node_count - 2]].instruction, waits);
+}
+
 static HloInstruction *random_graph(Fixture *fixture, uint32_t seed, int count) {
   HloInstruction *nodes[24] = {parameter(fixture, 90), parameter(fixture, 40)};
   for (int i = 2; i < count; i++) {
@@ -121,6 +133,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(array_used_again_latest_goes_first, set_up, tear_down),
       cmocka_unit_test_setup_teardown(reader_goes_next_to_the_one_before_it, set_up, tear_down),
       cmocka_unit_test_setup_teardown(peak_does_not_rise, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(what_given_arrays_make_is_made_before_its_reader, set_up, tear_down),
       cmocka_unit_test(random_graphs_cross_less_at_no_higher_peak),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
