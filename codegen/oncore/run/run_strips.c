@@ -61,9 +61,9 @@ static int64_t kept_bytes(const StripFinder *finder, int32_t event, const int64_
   return bytes;
 }
 
-/* Whether no strip of the Kernel at |event| overwrites what a later one reads: a result may be in the memory of an
- * operand, which has been read when the result is stored.  That is so in each strip of two that come in the same
- * |pieces| (bytes by buffer), but not where the result is one of all strips, which leave their sums in it. */
+/* Whether no strip of the Kernel at |event| overwrites what a later strip reads.  A result may share its memory with an
+ * operand.  That is safe where both come in the same |pieces| (bytes by buffer), since each strip then writes only what
+ * it has read itself.  It is not where strips share the whole result: the first one leaves its sums there. */
 static bool keeps_operands(const StripFinder *finder, int32_t event, const int64_t *pieces) {
   const RunTouches *touches = &finder->touches;
   for (int32_t w = touches->begins[event]; w < touches->begins[event + 1]; w++) {
