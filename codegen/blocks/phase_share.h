@@ -11,4 +11,7 @@ typedef struct PhaseShare {
   LLVMValueRef further; /* scratch of the chunks after the first, one after the other */
 } PhaseShare;
 
+/* Of |count| (i64) things those of the chunk, where chunks is not 0. */
+IndexRange phase_share_range(LLVMBuilderRef builder, const PhaseShare *share, LLVMValueRef count);
+
 #endif

@@ -161,7 +161,5 @@ int64_t sort_line_phases(const SortEmitter *emitter);
 int64_t sort_chunk_bytes(const SortEmitter *emitter);
 /* What |share| says of all lines. */
 void sort_emit_shared(SortEmitter *emitter, LLVMValueRef scratch, const PhaseShare *share);
-/* Places of the line: those of chunk |share->chunk|. */
-IndexRange sort_chunk_range(const SortEmitter *emitter, const PhaseShare *share, LLVMValueRef count);
 
 #endif

@@ -233,7 +233,7 @@ void sort_merging_phase(const SortEmitter *emitter, LLVMValueRef records, LLVMVa
   LLVMBasicBlockRef begins = sort_block(emitter), merges = sort_block(emitter), ends = sort_block(emitter);
   LLVMBasicBlockRef behind = sort_block(emitter);
   LLVMValueRef regions = sort_int(emitter, ceil_div(emitter->length, SORT_REGION));
-  IndexRange range = sort_chunk_range(emitter, share, regions);
+  IndexRange range = phase_share_range(emitter->vec->builder, share, regions);
   LLVMValueRef choice = LLVMBuildSwitch(b, share->phase, merges, 2);
   LLVMAddCase(choice, sort_int(emitter, 0), begins);
   LLVMAddCase(choice, sort_int(emitter, merge_levels(emitter) + 1), ends);
@@ -254,7 +254,7 @@ void sort_merging_phase(const SortEmitter *emitter, LLVMValueRef records, LLVMVa
   ir_loop_end(&pieces);
   LLVMBuildBr(b, behind);
   LLVMPositionBuilderAtEnd(b, ends);
-  IndexRange places = sort_chunk_range(emitter, share, sort_int(emitter, emitter->length));
+  IndexRange places = phase_share_range(emitter->vec->builder, share, sort_int(emitter, emitter->length));
   sort_store_elements(emitter, merge_levels(emitter) % 2 != 0 ? spare : records, places);
   LLVMBuildBr(b, behind);
   LLVMPositionBuilderAtEnd(b, behind);

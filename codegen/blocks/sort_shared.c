@@ -19,13 +19,6 @@ bool sort_is_shared(const SortEmitter *emitter) {
   return emitter->line_count <= MOST_LINES && emitter->length >= 2 * SORT_CHUNK_ELEMENTS && !sort_selects(emitter);
 }
 
-IndexRange sort_chunk_range(const SortEmitter *emitter, const PhaseShare *share, LLVMValueRef count) {
-  LLVMBuilderRef b = emitter->vec->builder;
-  LLVMValueRef next = LLVMBuildNSWAdd(b, share->chunk, sort_int(emitter, 1), "");
-  return (IndexRange){LLVMBuildUDiv(b, LLVMBuildNSWMul(b, share->chunk, count, ""), share->chunks, ""),
-                      LLVMBuildUDiv(b, LLVMBuildNSWMul(b, next, count, ""), share->chunks, "")};
-}
-
 /* --- by digits --- */
 
 enum { PHASES_PER_PASS = 3, COUNTER_ALIGNMENT = 8 };
@@ -286,7 +279,7 @@ static void digit_phase(const SortEmitter *emitter, LLVMValueRef scratch, const 
   LLVMBuilderRef b = emitter->vec->builder;
   DigitShare digits = {.emitter = emitter, .share = share};
   digits.lines = sort_digit_lines(emitter, scratch, &digits.counters);
-  digits.range = sort_chunk_range(emitter, share, sort_int(emitter, emitter->length));
+  digits.range = phase_share_range(emitter->vec->builder, share, sort_int(emitter, emitter->length));
   digits.pass = LLVMBuildUDiv(b, share->phase, sort_int(emitter, PHASES_PER_PASS), "");
   digits.are_halves = LLVMBuildICmp(b, LLVMIntEQ, share->chunks, sort_int(emitter, 2), "");
   digits.is_first = LLVMBuildICmp(b, LLVMIntEQ, share->chunk, sort_int(emitter, 0), "");

@@ -291,14 +291,6 @@ static void finish(const WinogradEmitter *emitter, IndexRange tiles) {
 
 /* --- phases --- */
 
-/* The chunk's part of |count|. */
-static IndexRange chunk_range(const WinogradEmitter *emitter, const PhaseShare *share, int64_t count) {
-  LLVMBuilderRef b = emitter->vec->builder;
-  LLVMValueRef next = plus(emitter, share->chunk, block_int(emitter->vec, 1));
-  return (IndexRange){LLVMBuildUDiv(b, times(emitter, share->chunk, count), share->chunks, ""),
-                      LLVMBuildUDiv(b, times(emitter, next, count), share->chunks, "")};
-}
-
 /* All groups of |chunk| with the filters at work, some at a time. */
 static void emit_tiles(const WinogradEmitter *emitter, IndexRange chunk) {
   const VecBuilder *vec = emitter->vec;
@@ -326,9 +318,9 @@ static void emit_phase(WinogradEmitter *emitter, const PhaseShare *share) {
   LLVMValueRef multiplies = LLVMBuildTrunc(vec->builder, share->phase, flag, "");
   emitter->first_filter = times(emitter, block, blocking->filters_at_once);
   PackBranch branch = pack_branch_begin(emitter->to, multiplies);
-  emit_tiles(emitter, chunk_range(emitter, share, blocking->group_count));
+  emit_tiles(emitter, phase_share_range(vec->builder, share, block_int(vec, blocking->group_count)));
   pack_branch_otherwise(emitter->to, &branch);
-  transform_weights(emitter, chunk_range(emitter, share, blocking->features));
+  transform_weights(emitter, phase_share_range(vec->builder, share, block_int(vec, blocking->features)));
   pack_branch_end(emitter->to, &branch);
 }
 
