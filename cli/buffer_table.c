@@ -229,6 +229,10 @@ static void read_buffer(TableReader *reader, int64_t row) {
   StringView id = unquoted(reader->arena, field_at(reader->table, row, BUFFER_COLUMN_ID));
   *buffer = (PackingBuffer){.alignment = reader->alignment, .group = -1};
   if (!sv_to_count(id, &buffer->id)) buffer->id = row;
+  SourceLoc *loc = ARENA_NEW(reader->arena, SourceLoc);
+  const char *text = field_at(reader->table, row, BUFFER_COLUMN_ID).data;
+  *loc = (SourceLoc){reader->source, reader->row_lines.data[row], column_of(reader, text)};
+  buffer->loc = loc;
   bool is_read = read_integer(reader, row, BUFFER_COLUMN_LOWER, INT64_MIN, &buffer->lower);
   is_read &= read_integer(reader, row, BUFFER_COLUMN_UPPER, INT64_MIN, &buffer->upper);
   is_read &= read_integer(reader, row, BUFFER_COLUMN_SIZE, 0, &buffer->size);

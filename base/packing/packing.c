@@ -66,7 +66,7 @@ MUST_USE static Status collect_item(Packing *packing, int64_t first, PackingItem
     const PackingBuffer *buffer = &packing->buffers[packing->order[i]];
     if (previous != NULL && !same_item(previous, buffer)) break;
     if (previous != NULL && buffer->lower < previous->upper) {
-      return diag_error(packing->diag, STATUS_INVALID, NO_LOC, "packing-group",
+      return diag_error(packing->diag, STATUS_INVALID, packing_loc(buffer), "packing-group",
                         "buffers %lld and %lld of group %lld are alive together", (long long)previous->id,
                         (long long)buffer->id, (long long)buffer->group);
     }

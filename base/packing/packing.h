@@ -24,9 +24,10 @@ typedef struct PackingBuffer {
   const PackingGap *gaps; /* within [lower, upper), in order of time, apart from one another */
   int64_t gap_count;
   bool is_pinned;
-  int64_t pin;      /* when is_pinned: its offset, in the only region it may have */
-  uint64_t regions; /* bit r: it may lie in region r; 0: in region 0 */
-  int64_t depth;    /* 0: a buffer of straight-line code; else of the loop's body, with so many slots */
+  int64_t pin;          /* when is_pinned: its offset, in the only region it may have */
+  uint64_t regions;     /* bit r: it may lie in region r; 0: in region 0 */
+  int64_t depth;        /* 0: a buffer of straight-line code; else of the loop's body, with so many slots */
+  const SourceLoc *loc; /* where the caller's input says it, for messages; NULL: nowhere */
 } PackingBuffer;
 
 /* A piece of address space.  That of region 0 is what a solution makes as low as it can; the others are there anyway.

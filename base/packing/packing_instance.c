@@ -27,22 +27,22 @@ MUST_USE static Status check_buffer(const PackingProblem *problem, const Packing
   int64_t region_count = max_i64(1, problem->region_count), length, limit;
   uint64_t known = region_count == 64 ? UINT64_MAX : (UINT64_C(1) << region_count) - 1;
   if ((buffer->regions & ~known) != 0)
-    return diag_error(diag, STATUS_INVALID, NO_LOC, "packing-region", "buffer %lld names a region that is not there",
-                      id);
+    return diag_error(diag, STATUS_INVALID, packing_loc(buffer), "packing-region",
+                      "buffer %lld names a region that is not there", id);
   if (buffer->is_pinned && (buffer->pin < 0 || (buffer->regions & (buffer->regions - 1)) != 0))
-    return diag_error(diag, STATUS_INVALID, NO_LOC, "packing-pin",
+    return diag_error(diag, STATUS_INVALID, packing_loc(buffer), "packing-pin",
                       "buffer %lld is pinned at %lld: that takes an offset that is not negative, and one region", id,
                       (long long)buffer->pin);
   if (buffer->depth < 0 || buffer->depth > PACKING_MOST_DEPTH)
-    return diag_error(diag, STATUS_INVALID, NO_LOC, "packing-loop", "buffer %lld has depth %lld", id,
+    return diag_error(diag, STATUS_INVALID, packing_loc(buffer), "packing-loop", "buffer %lld has depth %lld", id,
                       (long long)buffer->depth);
   if (buffer->depth == 0 || buffer->size == 0) return STATUS_OK;
   if (problem->loop.period <= 0 || buffer->group >= 0 || (buffer->is_pinned && buffer->depth > 1))
-    return diag_error(diag, STATUS_INVALID, NO_LOC, "packing-loop",
+    return diag_error(diag, STATUS_INVALID, packing_loc(buffer), "packing-loop",
                       "buffer %lld has a depth, which takes a loop, no group and, for more than one slot, no pin", id);
   if (!checked_sub(buffer->upper, buffer->lower, &length) ||
       !checked_mul(buffer->depth, problem->loop.period, &limit) || length > limit)
-    return diag_error(diag, STATUS_INVALID, NO_LOC, "packing-loop",
+    return diag_error(diag, STATUS_INVALID, packing_loc(buffer), "packing-loop",
                       "buffer %lld of depth %lld lives longer than so many iterations take", id,
                       (long long)buffer->depth);
   return STATUS_OK;
@@ -103,7 +103,7 @@ MUST_USE static Status add_slots(PieceMaker *maker, const PackingBuffer *buffer,
     for (int64_t g = 0; g < buffer->gap_count; g++) {
       const PackingGap *gap = &buffer->gaps[g];
       if (gap->lower >= gap->upper || gap->lower < from || gap->upper > buffer->upper)
-        return diag_error(diag, STATUS_INVALID, NO_LOC, "packing-gap",
+        return diag_error(diag, STATUS_INVALID, packing_loc(buffer), "packing-gap",
                           "gap [%lld, %lld) of buffer %lld is not within its lifetime, after the gap before",
                           (long long)gap->lower, (long long)gap->upper, (long long)buffer->id);
       add_interval(maker, buffer, first_slot + k, k, from, gap->lower);
@@ -111,8 +111,8 @@ MUST_USE static Status add_slots(PieceMaker *maker, const PackingBuffer *buffer,
     }
     add_interval(maker, buffer, first_slot + k, k, from, buffer->upper);
     if (maker->pieces.count == before)
-      return diag_error(diag, STATUS_INVALID, NO_LOC, "packing-gap", "buffer %lld is in a gap all its life",
-                        (long long)buffer->id);
+      return diag_error(diag, STATUS_INVALID, packing_loc(buffer), "packing-gap",
+                        "buffer %lld is in a gap all its life", (long long)buffer->id);
   }
   return STATUS_OK;
 }
@@ -264,7 +264,7 @@ MUST_USE static Status join_item(ItemMaker *maker, Item *item, const Member *mem
     return packing_overflow_error(maker->diag, buffer);
   if (buffer->is_pinned) {
     if (item->pin >= 0 && item->pin != buffer->pin)
-      return diag_error(maker->diag, STATUS_INVALID, NO_LOC, "packing-pin",
+      return diag_error(maker->diag, STATUS_INVALID, packing_loc(buffer), "packing-pin",
                         "buffer %lld is pinned at %lld, another of its group at %lld", (long long)buffer->id,
                         (long long)buffer->pin, (long long)item->pin);
     item->pin = buffer->pin;
@@ -289,7 +289,7 @@ MUST_USE static Status finish_item(ItemMaker *maker, Item *item, Span *spans) {
   for (int32_t s = 0; s < item->span_count; s++) {
     Span *last = kept > 0 ? &spans[kept - 1] : NULL;
     if (last != NULL && last->upper > spans[s].lower)
-      return diag_error(maker->diag, STATUS_INVALID, NO_LOC, "packing-group",
+      return diag_error(maker->diag, STATUS_INVALID, packing_loc(buffer), "packing-group",
                         "buffers of group %lld, of which %lld is one, are alive together", (long long)buffer->group,
                         (long long)buffer->id);
     if (last != NULL && last->upper == spans[s].lower && last->size == spans[s].size)
@@ -302,10 +302,10 @@ MUST_USE static Status finish_item(ItemMaker *maker, Item *item, Span *spans) {
   item->lower = spans[0].lower;
   item->upper = spans[kept - 1].upper;
   if (item->regions == 0)
-    return diag_error(maker->diag, STATUS_INVALID, NO_LOC, "packing-region",
+    return diag_error(maker->diag, STATUS_INVALID, packing_loc(buffer), "packing-region",
                       "the buffers of group %lld have no region in common", (long long)buffer->group);
   if (item->pin >= 0 && (item->regions & (item->regions - 1)) != 0)
-    return diag_error(maker->diag, STATUS_INVALID, NO_LOC, "packing-pin",
+    return diag_error(maker->diag, STATUS_INVALID, packing_loc(buffer), "packing-pin",
                       "the buffers of group %lld are pinned, but no one region is named", (long long)buffer->group);
   if (item->pin < 0) return STATUS_OK;
   int64_t region = __builtin_ctzll(item->regions), address, end;
@@ -313,7 +313,7 @@ MUST_USE static Status finish_item(ItemMaker *maker, Item *item, Span *spans) {
   if (!checked_add(base, item->pin, &address) || !checked_add(item->pin, item->size, &end))
     return packing_overflow_error(maker->diag, buffer);
   if (address % item->alignment != 0)
-    return diag_error(maker->diag, STATUS_INVALID, NO_LOC, "packing-pin",
+    return diag_error(maker->diag, STATUS_INVALID, packing_loc(buffer), "packing-pin",
                       "buffer %lld is pinned at %lld, which is not a multiple of its alignment %lld",
                       (long long)buffer->id, (long long)item->pin, (long long)item->alignment);
   return STATUS_OK;

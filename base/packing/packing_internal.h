@@ -4,6 +4,11 @@
 
 #include "base/packing/packing.h"
 
+/* Where messages about |buffer| point to. */
+static inline SourceLoc packing_loc(const PackingBuffer *buffer) {
+  return buffer->loc == NULL ? NO_LOC : *buffer->loc;
+}
+
 /* Size, alignment, lifetime and group of one buffer on its own. */
 MUST_USE Status packing_check_buffer(const PackingBuffer *buffer, DiagSink *diag);
 

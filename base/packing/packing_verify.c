@@ -10,27 +10,28 @@
 Status packing_check_buffer(const PackingBuffer *buffer, DiagSink *diag) {
   long long id = (long long)buffer->id;
   if (buffer->size < 0) {
-    return diag_error(diag, STATUS_INVALID, NO_LOC, "packing-size", "buffer %lld has negative size %lld", id,
-                      (long long)buffer->size);
+    return diag_error(diag, STATUS_INVALID, packing_loc(buffer), "packing-size", "buffer %lld has negative size %lld",
+                      id, (long long)buffer->size);
   }
   if (buffer->alignment < 1) {
-    return diag_error(diag, STATUS_INVALID, NO_LOC, "packing-alignment", "buffer %lld has alignment %lld", id,
-                      (long long)buffer->alignment);
+    return diag_error(diag, STATUS_INVALID, packing_loc(buffer), "packing-alignment", "buffer %lld has alignment %lld",
+                      id, (long long)buffer->alignment);
   }
   if (buffer->size > 0 && buffer->lower >= buffer->upper) {
-    return diag_error(diag, STATUS_INVALID, NO_LOC, "packing-lifetime", "buffer %lld has empty lifetime [%lld, %lld)",
-                      id, (long long)buffer->lower, (long long)buffer->upper);
+    return diag_error(diag, STATUS_INVALID, packing_loc(buffer), "packing-lifetime",
+                      "buffer %lld has empty lifetime [%lld, %lld)", id, (long long)buffer->lower,
+                      (long long)buffer->upper);
   }
   if (buffer->group < -1) {
-    return diag_error(diag, STATUS_INVALID, NO_LOC, "packing-group", "buffer %lld has group %lld", id,
+    return diag_error(diag, STATUS_INVALID, packing_loc(buffer), "packing-group", "buffer %lld has group %lld", id,
                       (long long)buffer->group);
   }
   return STATUS_OK;
 }
 
 Status packing_overflow_error(DiagSink *diag, const PackingBuffer *buffer) {
-  return diag_error(diag, STATUS_INVALID, NO_LOC, "packing-overflow", "buffer %lld makes the addresses overflow",
-                    (long long)buffer->id);
+  return diag_error(diag, STATUS_INVALID, packing_loc(buffer), "packing-overflow",
+                    "buffer %lld makes the addresses overflow", (long long)buffer->id);
 }
 
 /* A set of small integers with neighbours: 64-way bit sets upon bit sets. */
@@ -132,28 +133,28 @@ MUST_USE static Status check_slot(const Proof *proof, int64_t slot) {
   int64_t region = region_of(proof, slot), offset = proof->solution->offsets[slot], end, address;
   if (buffer->size == 0) {
     if (offset == 0) return STATUS_OK;
-    return diag_error(proof->diag, STATUS_INVALID, NO_LOC, "packing-bounds", "buffer %lld is empty but has offset %lld",
-                      id, (long long)offset);
+    return diag_error(proof->diag, STATUS_INVALID, packing_loc(buffer), "packing-bounds",
+                      "buffer %lld is empty but has offset %lld", id, (long long)offset);
   }
   uint64_t allowed = buffer->regions == 0 ? 1 : buffer->regions;
   if (region < 0 || region >= max_i64(1, problem->region_count) || (allowed >> region & 1) == 0) {
-    return diag_error(proof->diag, STATUS_INVALID, NO_LOC, "packing-region", "buffer %lld may not be in region %lld",
-                      id, (long long)region);
+    return diag_error(proof->diag, STATUS_INVALID, packing_loc(buffer), "packing-region",
+                      "buffer %lld may not be in region %lld", id, (long long)region);
   }
   int64_t limit = region == 0 ? proof->solution->height : problem->regions[region].capacity;
   int64_t base = problem->region_count == 0 ? 0 : problem->regions[region].base;
   if (offset < 0 || !checked_add(offset, buffer->size, &end) || end > limit) {
-    return diag_error(proof->diag, STATUS_INVALID, NO_LOC, "packing-bounds",
+    return diag_error(proof->diag, STATUS_INVALID, packing_loc(buffer), "packing-bounds",
                       "buffer %lld of %lld bytes at offset %lld is not within the height %lld", id,
                       (long long)buffer->size, (long long)offset, (long long)limit);
   }
   if (!checked_add(base, offset, &address) || address % buffer->alignment != 0) {
-    return diag_error(proof->diag, STATUS_INVALID, NO_LOC, "packing-alignment",
+    return diag_error(proof->diag, STATUS_INVALID, packing_loc(buffer), "packing-alignment",
                       "offset %lld of buffer %lld is not a multiple of %lld", (long long)offset, id,
                       (long long)buffer->alignment);
   }
   if (buffer->is_pinned && offset != buffer->pin) {
-    return diag_error(proof->diag, STATUS_INVALID, NO_LOC, "packing-pin",
+    return diag_error(proof->diag, STATUS_INVALID, packing_loc(buffer), "packing-pin",
                       "buffer %lld is pinned at %lld, its offset is %lld", id, (long long)buffer->pin,
                       (long long)offset);
   }
@@ -196,7 +197,7 @@ static void check_groups(Proof *proof) {
     bool same = proof->solution->offsets[order[i - 1]] == proof->solution->offsets[order[i]] &&
                 region_of(proof, order[i - 1]) == region_of(proof, order[i]);
     if (same) continue;
-    Status status = diag_error(proof->diag, STATUS_INVALID, NO_LOC, "packing-group",
+    Status status = diag_error(proof->diag, STATUS_INVALID, packing_loc(b), "packing-group",
                                "buffers %lld and %lld of group %lld have different offsets", (long long)a->id,
                                (long long)b->id, (long long)a->group);
     if (is_enough(proof, status)) return;
@@ -251,11 +252,15 @@ MUST_USE static Status check_apart(const Proof *proof, int64_t lower_rank, int64
   if (region_of(proof, a->slot) != region_of(proof, b->slot)) return STATUS_OK;
   if (end_of(proof, low) <= offset_of(proof, high)) return STATUS_OK;
   PackingMoment met = packing_compare_moment(a->lower, b->lower) < 0 ? b->lower : a->lower;
-  return diag_error(proof->diag, STATUS_INVALID, NO_LOC, "packing-overlap",
-                    "buffers %lld and %lld overlap: bytes [%lld, %lld) and [%lld, %lld) are both live at %lld%s",
-                    (long long)buffer_of(proof, a->slot)->id, (long long)buffer_of(proof, b->slot)->id,
-                    (long long)offset_of(proof, low), (long long)end_of(proof, low), (long long)offset_of(proof, high),
-                    (long long)end_of(proof, high), (long long)met.time, met.zone == 1 ? " of the loop" : "");
+  const PackingBuffer *lower = buffer_of(proof, a->slot), *upper = buffer_of(proof, b->slot);
+  Status status =
+      diag_error(proof->diag, STATUS_INVALID, packing_loc(lower), "packing-overlap",
+                 "buffers %lld and %lld overlap: bytes [%lld, %lld) and [%lld, %lld) are both live at %lld%s",
+                 (long long)lower->id, (long long)upper->id, (long long)offset_of(proof, low),
+                 (long long)end_of(proof, low), (long long)offset_of(proof, high), (long long)end_of(proof, high),
+                 (long long)met.time, met.zone == 1 ? " of the loop" : "");
+  if (upper->loc != NULL) diag_note(proof->diag, *upper->loc, "buffer %lld", (long long)upper->id);
+  return status;
 }
 
 /* Whether |piece| counts for the bound: only region 0 will do for it. */
