@@ -40,6 +40,8 @@ if all(shutil.which(tool) for tool in ("qemu-riscv64-static", "riscv64-linux-gnu
 
 config.substitutions.append(("%xlac", xlac_path))
 config.substitutions.append(("%testdata", config.test_source_root))
+# "%status N COMMAND…" succeeds when the command exits with N.
+config.substitutions.append(("%status", os.path.join(config.test_source_root, "cli", "Inputs", "status")))
 config.substitutions.append(("%root", ROOT))
 
 # FileCheck, not, split-file and count are found in LLVM's own folder.
