@@ -1,14 +1,12 @@
 /* xlac check-plan --target=T [MODEL.hlo] PLAN.vplan: the plans of a file for the kernels of a module, or a program of
  * its own, proved and priced. */
 #include "cli/driver.h"
+#include "compiler/options/target.h"
 
 static Status check_plan(Session *session) {
   Compilation *compilation = &session->compilation;
   compilation->options.without_code = true;
   RETURN_IF_ERROR(driver_load_to_run(session));
-  if (!machine_has_buffer(compilation->options.machine))
-    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "target-host",
-                      "plans are for vector processors: name one with --target");
   if (session->options->operands.count > 1)
     RETURN_IF_ERROR(driver_read_plan_file(session, session->options->operands.data[1]));
   RETURN_IF_ERROR(driver_run_passes(session));
@@ -26,6 +24,8 @@ static Status check_plan(Session *session) {
 }
 
 int check_plan_command(Session *session) {
-  if (driver_check_files(session, NULL, 0) != STATUS_OK) return session_end_usage(session);
+  if (target_check_plans(session->options, session->diag) != STATUS_OK ||
+      driver_check_files(session, NULL, 0) != STATUS_OK)
+    return session_end_usage(session);
   return session_end(session, check_plan(session));
 }

@@ -109,6 +109,15 @@ static Status check_operands(const Options *options, DiagSink *diag) {
                     options->operands.data[0], options->operands.data[1]);
 }
 
+/* A program of its own, NAME.vplan, is for a vector processor; 'plan' and 'compare' read other files. */
+static Status check_programs(const Options *options, DiagSink *diag) {
+  if (options->command == COMMAND_PLAN || options->command == COMMAND_COMPARE) return STATUS_OK;
+  for (int64_t i = 0; i < options->operands.count; i++) {
+    if (program_is_named(sv_from_cstring(options->operands.data[i]))) return target_check_plans(options, diag);
+  }
+  return STATUS_OK;
+}
+
 static Status write_answer(StringView text, DiagSink *diag) {
   OutputFiles *files = output_files_create(diag->arena);
   RETURN_IF_ERROR(output_files_add(files, "-", text, diag));
@@ -142,6 +151,7 @@ static int run_main(Arena *arena, int argc, char *const *argv) {
   }
   if (status == STATUS_OK) status = compilation_setup_check(arena, &options, &diag);
   if (status == STATUS_OK) status = check_operands(&options, &diag);
+  if (status == STATUS_OK) status = check_programs(&options, &diag);
   if (status != STATUS_OK) return end_early(&options, &diag, status == STATUS_IO ? EXIT_SYSTEM : EXIT_USAGE);
   Session session;
   session_begin(&session, &options, arena, &diag);

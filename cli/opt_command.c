@@ -1,13 +1,10 @@
 /* xlac opt MODEL.hlo: named passes, then HLO or an analysis as text. */
 #include "cli/network_question.h"
 #include "cli/questions.h"
+#include "compiler/options/target.h"
 #include "hlo/infer/device_check.h"
 
 static Status print_plans(Compilation *compilation, StringBuilder *out) {
-  if (!machine_has_buffer(compilation->options.machine)) {
-    return diag_error(compilation->diag, STATUS_INVALID, NO_LOC, "target-host",
-                      "plans are for vector processors: name one with --target");
-  }
   RETURN_IF_ERROR(compilation_make_plans(compilation));
   compilation_print_plans(compilation, out);
   return STATUS_OK;
@@ -73,9 +70,15 @@ static Status opt(Session *session) {
   return driver_add_output(session, session_option_text(session, OPTION_OUTPUT, "-"), sb_view(&text));
 }
 
+static Status check_usage(Session *session) {
+  RETURN_IF_ERROR(driver_check_files(session, NULL, 0));
+  if (session_option_integer(session, OPTION_PRINT, PRINT_HLO) == PRINT_PLAN)
+    RETURN_IF_ERROR(target_check_plans(session->options, session->diag));
+  RETURN_IF_ERROR(questions_check(session));
+  return network_question_check(session);
+}
+
 int opt_command(Session *session) {
-  if (driver_check_files(session, NULL, 0) != STATUS_OK || questions_check(session) != STATUS_OK ||
-      network_question_check(session) != STATUS_OK)
-    return session_end_usage(session);
+  if (check_usage(session) != STATUS_OK) return session_end_usage(session);
   return session_end(session, opt(session));
 }

@@ -23,6 +23,11 @@ bool questions_are_asked(const Session *session) {
   return false;
 }
 
+static AnalysisQuestion question_of(const Session *session, int asked) {
+  return (AnalysisQuestion){.kind = asked_by[asked].kind,
+                            .names = sv_from_cstring(session_option_text(session, asked_by[asked].option, ""))};
+}
+
 static Status usage(Session *session, const char *message) {
   return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "%s", message);
 }
@@ -37,6 +42,11 @@ Status questions_check(Session *session) {
   session->report_is_answer = !session_option_given(session, OPTION_REPORT_FILE);
   if (session_option_integer(session, OPTION_REPORT, COMPILATION_REPORT_TEXT) == COMPILATION_REPORT_HTML)
     return usage(session, "analyses are printed as text or JSON, not HTML");
+  for (int i = 0; i < ASKED_BY_COUNT; i++) {
+    AnalysisQuestion question = question_of(session, i);
+    if (session_option_given(session, asked_by[i].option))
+      RETURN_IF_ERROR(compilation_check_question(&question, session->diag));
+  }
   return STATUS_OK;
 }
 
@@ -67,9 +77,8 @@ Status questions_print(Session *session, int64_t what, StringBuilder *out) {
 Status questions_answer(Session *session, StringBuilder *out) {
   for (int i = 0; i < ASKED_BY_COUNT; i++) {
     if (!session_option_given(session, asked_by[i].option)) continue;
-    AnalysisQuestion question = {.kind = asked_by[i].kind,
-                                 .format = answer_format(session),
-                                 .names = sv_from_cstring(session_option_text(session, asked_by[i].option, ""))};
+    AnalysisQuestion question = question_of(session, i);
+    question.format = answer_format(session);
     RETURN_IF_ERROR(compilation_answer(&session->compilation, &question, out));
   }
   return STATUS_OK;

@@ -19,6 +19,7 @@
 #include "cli/run_inputs.h"
 #include "cli/run_memory.h"
 #include "cli/run_results.h"
+#include "compiler/options/target.h"
 #include "compiler/profile_report.h"
 #include "hlo/infer/device_check.h"
 #include "runtime/engines/queue_simulator.h"
@@ -404,8 +405,7 @@ static Status check_engine(Session *session) {
   const OptionValue *values = session->options->values;
   Status status = STATUS_OK;
   Engine engine = (Engine)session_option_integer(session, OPTION_ENGINE, ENGINE_JIT);
-  bool is_host = !values[OPTION_TARGET].given || strcmp(values[OPTION_TARGET].text, "host") == 0;
-  if (engine > ENGINE_LOCAL && is_host)
+  if (engine > ENGINE_LOCAL && target_is_host(session->options))
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
                         "'--engine=%s' is for vector processors, and '--target' is 'host'", values[OPTION_ENGINE].text);
   if (values[OPTION_RUNNER].given && (engine == ENGINE_INTERPRET || engine == ENGINE_LOCAL || engine >= ENGINE_SIM))
@@ -414,7 +414,8 @@ static Status check_engine(Session *session) {
   if (values[OPTION_RUNNER].given && (values[OPTION_INFEED].given || values[OPTION_OUTFEED].given))
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
                         "'--infeed' and '--outfeed' are for runs in this process, without '--runner'");
-  if (values[OPTION_PROFILE].given && (engine != ENGINE_JIT || !is_host || values[OPTION_RUNNER].given))
+  if (values[OPTION_PROFILE].given &&
+      (engine != ENGINE_JIT || !target_is_host(session->options) || values[OPTION_RUNNER].given))
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
                         "'--profile' is for compiled code of this process: not with '--engine', '--target' or "
                         "'--runner'");

@@ -3,6 +3,14 @@
 #include "codegen/report/analysis_report.h"
 #include "passes/spmd/sharding_report.h"
 
+Status compilation_check_question(const AnalysisQuestion *question, DiagSink *diag) {
+  switch (question->kind) {
+    case ANALYSIS_WHY_LIVE: return report_check_why_live(question->names, diag);
+    case ANALYSIS_EXPLAIN_SHARING: return report_check_explain_sharing(question->names, diag);
+    default: return STATUS_OK; /* which name nothing */
+  }
+}
+
 static Status answer(BufferAnalysis *analysis, const Compilation *compilation, const AnalysisQuestion *question,
                      StringBuilder *out) {
   DiagSink *diag = compilation->diag;

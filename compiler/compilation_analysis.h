@@ -24,9 +24,13 @@ typedef struct AnalysisQuestion {
   StringView names;    /* WHY_LIVE: NAME@POSITION; EXPLAIN_SHARING: A,B */
 } AnalysisQuestion;
 
-/* Appends the answer for the module as it is.  Errors are those of buffer_analysis_build (a computation with two
- * callers, a schedule that is none), of execution_order_build (a computation too large), of sharding_report, and
- * "question" for names that are none. */
+/* What can be said of a question before a module is there: STATUS_INVALID (code "usage") for |names| that have not the
+ * form of its kind. */
+MUST_USE Status compilation_check_question(const AnalysisQuestion *question, DiagSink *diag);
+
+/* After compilation_check_question.  Appends the answer for the module as it is.  Errors are those of
+ * buffer_analysis_build (a computation with two callers, a schedule that is none), of execution_order_build (a
+ * computation too large), of sharding_report, and "question" for names that are none. */
 MUST_USE Status compilation_answer(const Compilation *compilation, const AnalysisQuestion *question,
                                    StringBuilder *out);
 

@@ -265,13 +265,16 @@ static size_t find_comma(StringView question) {
   return question.size;
 }
 
+Status report_check_explain_sharing(StringView question, DiagSink *diag) {
+  if (find_comma(question) < question.size) return STATUS_OK;
+  return diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "'%.*s' is not two names, such as 'add.1,dot.2'",
+                    SV_ARG(question));
+}
+
 Status report_explain_sharing(StringBuilder *out, BufferAnalysis *analysis, const BufferAssignment *assignment,
                               StringView question, ReportFormat format, DiagSink *diag) {
   size_t comma = find_comma(question);
-  if (comma == question.size) {
-    return diag_error(diag, STATUS_INVALID, NO_LOC, "question", "'%.*s' is not two names, such as 'add.1,dot.2'",
-                      SV_ARG(question));
-  }
+  XLAC_CHECK(comma < question.size);
   Arena *scratch = arena_create();
   Sharing sharing = {.out = out, .scratch = scratch, .analysis = analysis, .assignment = assignment};
   Side *a = &sharing.sides[0], *b = &sharing.sides[1];

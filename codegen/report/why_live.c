@@ -177,14 +177,23 @@ static void answer_json(StringBuilder *out, const WhyLive *why) {
   sb_append_char(out, '\n');
 }
 
-Status report_why_live(StringBuilder *out, const BufferAnalysis *analysis, StringView question, ReportFormat format,
-                       DiagSink *diag) {
+/* After the last '@'; 0: there is none. */
+static size_t find_position(StringView question) {
   size_t at = question.size;
   while (at > 0 && question.data[at - 1] != '@') at--;
-  if (at == 0) {
-    return diag_error(diag, STATUS_INVALID, NO_LOC, "question", "'%.*s' is not NAME@POSITION, such as 'add.1@12'",
-                      SV_ARG(question));
-  }
+  return at;
+}
+
+Status report_check_why_live(StringView question, DiagSink *diag) {
+  if (find_position(question) > 0) return STATUS_OK;
+  return diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "'%.*s' is not NAME@POSITION, such as 'add.1@12'",
+                    SV_ARG(question));
+}
+
+Status report_why_live(StringBuilder *out, const BufferAnalysis *analysis, StringView question, ReportFormat format,
+                       DiagSink *diag) {
+  size_t at = find_position(question);
+  XLAC_CHECK(at > 0);
   Arena *scratch = arena_create();
   WhyLive why = {.analysis = analysis, .scratch = scratch};
   Status status = report_find_value(analysis, sv_sub(question, 0, at - 1), diag, &why.asked, &why.value);

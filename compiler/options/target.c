@@ -82,6 +82,16 @@ Status target_check(Arena *arena, const Options *options, DiagSink *diag) {
   return STATUS_OK;
 }
 
+bool target_is_host(const Options *options) {
+  return is_host(target_name(options));
+}
+
+Status target_check_plans(const Options *options, DiagSink *diag) {
+  if (!target_is_host(options)) return STATUS_OK;
+  return diag_error(diag, STATUS_INVALID, NO_LOC, "target-host",
+                    "plans are for vector processors: name one with --target");
+}
+
 const char *target_file(const Options *options) {
   StringView name = target_name(options);
   return is_file(name) ? name.data : NULL;

@@ -10,6 +10,12 @@
  * processors where the target is none; for a triple that there is no code for. */
 MUST_USE Status target_check(Arena *arena, const Options *options, DiagSink *diag);
 
+/* Neither a vector processor nor a description of one is named.  After target_check. */
+bool target_is_host(const Options *options);
+
+/* STATUS_INVALID ("target-host") where target_is_host: a usage error of what is about plans. */
+MUST_USE Status target_check_plans(const Options *options, DiagSink *diag);
+
 /* The description file that --target names; NULL: none. */
 const char *target_file(const Options *options);
 
