@@ -241,7 +241,7 @@ static bool has_folder(Arena *arena, const char *target) {
 }
 
 /* Fills the place of |file|, where there is |old| now (NULL: nothing); false with errno. */
-static bool find_place(OutputFiles *files, OutputFile *file, const struct stat *old) {
+static bool find_place(const OutputFiles *files, OutputFile *file, const struct stat *old) {
   if (old != NULL && S_ISDIR(old->st_mode)) {
     errno = EISDIR;
     return false;
@@ -256,11 +256,20 @@ static bool find_place(OutputFiles *files, OutputFile *file, const struct stat *
 }
 
 /* |file| is no standard stream by its name. */
-static Status add_path(OutputFiles *files, OutputFile *file, DiagSink *diag) {
+static Status look_at_path(const OutputFiles *files, OutputFile *file, DiagSink *diag) {
   struct stat status;
   file->existed = stat(file->path, &status) == 0;
   if (file->existed) file->permissions = status.st_mode & 0777;
-  if (!find_place(files, file, file->existed ? &status : NULL)) return write_error(diag, file->path);
+  return find_place(files, file, file->existed ? &status : NULL) ? STATUS_OK : write_error(diag, file->path);
+}
+
+Status output_files_check(const OutputFiles *files, const char *path, DiagSink *diag) {
+  OutputFile file = {.path = path};
+  return is_standard_stream(path) ? STATUS_OK : look_at_path(files, &file, diag);
+}
+
+static Status add_path(OutputFiles *files, OutputFile *file, DiagSink *diag) {
+  RETURN_IF_ERROR(look_at_path(files, file, diag));
   if (!file->in_place && is_taken(files, file->target))
     return diag_error(diag, STATUS_INVALID, NO_LOC, "io-same-output", "two outputs would go to '%s'", file->path);
   return STATUS_OK;

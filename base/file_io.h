@@ -34,6 +34,8 @@ bool file_is_same(Arena *scratch, const char *a, const char *b);
 typedef struct OutputFiles OutputFiles;
 
 OutputFiles *output_files_create(Arena *arena);
+/* Whether |path| could be an output as things are now: STATUS_IO as of output_files_add, before the work for it. */
+MUST_USE Status output_files_check(const OutputFiles *files, const char *path, DiagSink *diag);
 MUST_USE Status output_files_add(OutputFiles *files, const char *path, StringView content, DiagSink *diag);
 MUST_USE Status output_files_commit(OutputFiles *files, DiagSink *diag);
 /* Drops the outputs; no file is touched. */

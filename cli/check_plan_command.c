@@ -6,6 +6,7 @@
 static Status check_plan(Session *session) {
   Compilation *compilation = &session->compilation;
   compilation->options.without_code = true;
+  RETURN_IF_ERROR(driver_check_places(session));
   RETURN_IF_ERROR(driver_load_to_run(session));
   if (session->options->operands.count > 1)
     RETURN_IF_ERROR(driver_read_plan_file(session, session->options->operands.data[1]));

@@ -178,6 +178,7 @@ static Status compile(Session *session, CompileJob *job) {
 }
 
 static Status compile_all(Session *session, CompileJob *job) {
+  RETURN_IF_ERROR(driver_check_places(session));
   for (int64_t i = 0; i < job->count; i++) {
     if (i > 0) session_begin_model(session, i);
     RETURN_IF_ERROR(compile(session, job));

@@ -208,6 +208,16 @@ Status driver_check_files(Session *session, const OutputDefault *defaults, int c
   return file_uses_check(&session->files, session->diag);
 }
 
+Status driver_check_places(const Session *session) {
+  if (session_option_given(session, OPTION_DUMP_DIR)) return STATUS_OK; /* which is made later, with what is in it */
+  for (int64_t i = 0; i < session->files.list.count; i++) {
+    const FileUse *use = &session->files.list.data[i];
+    if (use->is_written && session_option_given(session, use->id))
+      RETURN_IF_ERROR(output_files_check(session->outputs, use->path, session->diag));
+  }
+  return STATUS_OK;
+}
+
 Status driver_check_format(Session *session, const int *formats, int count) {
   const OptionValue *given = &session->options->values[OPTION_FORMAT];
   if (!given->given) return STATUS_OK;

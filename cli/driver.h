@@ -65,6 +65,9 @@ MUST_USE Status driver_run_passes(Session *session);
 MUST_USE Status driver_read_plan_file(Session *session, const char *path);
 /* No output is an input or another output; outputs without their option go by |defaults|.  Before any work. */
 MUST_USE Status driver_check_files(Session *session, const OutputDefault *defaults, int count);
+/* Outputs that options name can be written as things are: nobody waits for an hour to hear that there is no such
+ * folder.  After driver_check_files, before any work; STATUS_IO. */
+MUST_USE Status driver_check_places(const Session *session);
 /* --format is one of |count| words, the command's own; a usage error otherwise. */
 MUST_USE Status driver_check_format(Session *session, const int *formats, int count);
 /* --dump-liveness, --dump-buffer-assignment, --dump-plan. */

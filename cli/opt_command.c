@@ -57,6 +57,7 @@ static Status opt(Session *session) {
   options->without_code = !is_planned;
   options->passes = is_planned ? COMPILATION_PASSES_STANDARD : COMPILATION_PASSES_NONE;
   if (what == PRINT_PLAN) options->plans_detail = PLANS_PROVED;
+  RETURN_IF_ERROR(driver_check_places(session));
   RETURN_IF_ERROR(load(session, what));
   RETURN_IF_ERROR(driver_run_passes(session));
   RETURN_IF_ERROR(network_question_answer(session));

@@ -57,6 +57,7 @@ static StringView page_title(const Session *session) {
 
 static Status plan(Session *session) {
   BufferTable table;
+  RETURN_IF_ERROR(driver_check_places(session));
   RETURN_IF_ERROR(read_table(session, &table));
   PackingRegion region = {session_option_integer(session, OPTION_CAPACITY, INT64_MAX), 0};
   PackingProblem problem = {

@@ -380,6 +380,7 @@ static Status run(Session *session, RunState *state) {
   state->is_remote = session_option_given(session, OPTION_RUNNER);
   state->reporter = (FailureReporter){.session = session};
   if (state->engine == ENGINE_JIT && !state->is_remote) RETURN_IF_ERROR(mpi_ranks_begin(session, &state->ranks));
+  if (state->ranks == NULL || mpi_ranks_rank(state->ranks) == 0) RETURN_IF_ERROR(driver_check_places(session));
   RETURN_IF_ERROR(state->engine == ENGINE_INTERPRET ? load_to_interpret(session, state)
                                                     : compile_to_run(session, state));
   RETURN_IF_ERROR(prepare(session, state));
