@@ -73,7 +73,7 @@ void process_end_running(int number) {
   kill(child, SIGKILL);
 }
 
-Status process_run(const char *const *arguments, DiagSink *diag) {
+Status process_ask(Arena *arena, const char *const *arguments, DiagSink *diag, StringView *out_failure) {
   int error = spawn(arguments);
   if (error != 0)
     return diag_error(diag, STATUS_IO, NO_LOC, "io-process", "unable to run '%s': %s", arguments[0], strerror(error));
@@ -82,11 +82,18 @@ Status process_run(const char *const *arguments, DiagSink *diag) {
   if (error != 0)
     return diag_error(diag, STATUS_IO, NO_LOC, "io-process", "unable to wait for '%s': %s", arguments[0],
                       strerror(error));
+  *out_failure = SV("");
   if (WIFSIGNALED(end))
-    return diag_error(diag, STATUS_IO, NO_LOC, "io-process", "'%s' was ended by signal %d (%s)", arguments[0],
-                      WTERMSIG(end), strsignal(WTERMSIG(end)));
-  if (WEXITSTATUS(end) != 0)
-    return diag_error(diag, STATUS_IO, NO_LOC, "io-process", "'%s' ended with status %d", arguments[0],
-                      WEXITSTATUS(end));
+    *out_failure =
+        sv_printf(arena, "'%s' was ended by signal %d (%s)", arguments[0], WTERMSIG(end), strsignal(WTERMSIG(end)));
+  else if (WEXITSTATUS(end) != 0)
+    *out_failure = sv_printf(arena, "'%s' ended with status %d", arguments[0], WEXITSTATUS(end));
   return STATUS_OK;
+}
+
+Status process_run(const char *const *arguments, DiagSink *diag) {
+  StringView failure;
+  RETURN_IF_ERROR(process_ask(diag->arena, arguments, diag, &failure));
+  if (failure.size == 0) return STATUS_OK;
+  return diag_error(diag, STATUS_IO, NO_LOC, "io-process", "%.*s", SV_ARG(failure));
 }

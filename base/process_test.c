@@ -41,6 +41,22 @@ static void process_run_says_how_it_failed(void **state) {
   arena_destroy(arena);
 }
 
+static void process_ask_tells_an_answer_from_an_error(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  DiagSink diag;
+  diag_sink_init(&diag, arena);
+  StringView failure;
+  assert_int_equal(process_ask(arena, (const char *const[]){"true", NULL}, &diag, &failure), STATUS_OK);
+  assert_int_equal(failure.size, 0);
+  assert_int_equal(process_ask(arena, (const char *const[]){"false", NULL}, &diag, &failure), STATUS_OK);
+  assert_true(sv_equal_cstring(failure, "'false' ended with status 1"));
+  assert_int_equal(diag.error_count, 0);
+  assert_int_equal(process_ask(arena, (const char *const[]){"no-such-program", NULL}, &diag, &failure), STATUS_IO);
+  assert_int_equal(diag.error_count, 1);
+  arena_destroy(arena);
+}
+
 static void process_run_gives_no_input(void **state) {
   (void)state;
   Arena *arena = arena_create();
@@ -54,6 +70,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(process_run_waits_for_success),
       cmocka_unit_test(process_run_says_how_it_failed),
+      cmocka_unit_test(process_ask_tells_an_answer_from_an_error),
       cmocka_unit_test(process_run_gives_no_input),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

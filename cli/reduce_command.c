@@ -13,8 +13,9 @@ typedef struct ShellTest {
   const char *name; /* of the module's file in it: the input's own, as functions are called after it */
 } ShellTest;
 
-/* Why the command does not exit 0 goes to |diag|. */
-static Status run_test(ShellTest *test, const HloModule *module, Arena *scratch, DiagSink *diag) {
+/* |out_failure|: why the command does not exit 0; empty: it does. */
+MUST_USE static Status run_test(const ShellTest *test, const HloModule *module, Arena *scratch,
+                                StringView *out_failure) {
   StringBuilder text;
   sb_init(&text, scratch);
   hlo_module_print(&text, module, &HLO_PRINT_DEFAULT);
@@ -22,27 +23,27 @@ static Status run_test(ShellTest *test, const HloModule *module, Arena *scratch,
   const char *path = scratch_folder_path(&test->folder, test->name);
   const char *arguments[] = {"/bin/sh", "-c", test->command, "xlac", path, NULL};
   driver_doing(test->session, "testing a module", NULL);
-  return process_run(arguments, diag);
+  return process_ask(scratch, arguments, test->session->diag, out_failure);
 }
 
 static Status keeps(void *self, const HloModule *module, bool *out_keeps) {
   Arena *scratch = arena_create();
-  DiagSink unheard;
-  diag_sink_init(&unheard, scratch);
-  *out_keeps = run_test(self, module, scratch, &unheard) == STATUS_OK;
+  StringView failure = SV("");
+  Status status = run_test(self, module, scratch, &failure);
+  *out_keeps = failure.size == 0;
   arena_destroy(scratch);
-  return STATUS_OK;
+  return status;
 }
 
 static Status reduce_by(ShellTest *test, HloModule *module) {
   Session *session = test->session;
-  DiagSink reason;
-  diag_sink_init(&reason, session->arena);
-  if (run_test(test, module, session->arena, &reason) != STATUS_OK) {
+  StringView failure;
+  RETURN_IF_ERROR(run_test(test, module, session->arena, &failure));
+  if (failure.size > 0) {
     Status status =
         diag_error(session->diag, STATUS_INVALID, NO_LOC, "reduce", "'%s' does not exit 0 for the module as it is",
                    session_option_text(session, OPTION_TEST, ""));
-    if (reason.last != NULL) diag_note(session->diag, NO_LOC, "%.*s", SV_ARG(reason.last->message));
+    diag_note(session->diag, NO_LOC, "%.*s", SV_ARG(failure));
     return status;
   }
   ModuleReduction found;
@@ -59,6 +60,7 @@ static Status reduce_by(ShellTest *test, HloModule *module) {
 }
 
 static Status reduce(Session *session) {
+  RETURN_IF_ERROR(driver_check_places(session));
   RETURN_IF_ERROR(driver_load(session, !session_option_given(session, OPTION_NO_VERIFY)));
   const char *path = session->options->operands.data[0], *slash = strrchr(path, '/');
   const char *name = strcmp(path, "-") == 0 ? "module.hlo" : slash != NULL ? slash + 1 : path;
