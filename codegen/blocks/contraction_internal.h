@@ -135,8 +135,9 @@ struct ContractionBlocking {
    * beyond rows or columns have theirs in the scratch while a block of the depth is added.  Before sizes are chosen:
    * they may lie there. */
   bool sums_in_result;
-  bool stores_sums; /* and the sums themselves are the result */
-  bool has_edges;   /* there are such tiles */
+  bool stores_sums;   /* and the sums themselves are the result */
+  bool is_overlapped; /* KERNEL_OVERLAPPED: they may lie there in one block of the depth alone */
+  bool has_edges;     /* there are such tiles */
   int64_t sum_stride;
 
   /* What the guard of the lhs asks that all rows of a tile and all of a block of the depth have in common (whether a

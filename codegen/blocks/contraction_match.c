@@ -584,16 +584,19 @@ static bool reads_no_result(const Kernel *kernel, const ContractionBlocking *blo
 }
 
 /* Unfinished sums need no scratch where they can lie in the result: of one array, of their type, that only the store
- * touches. */
+ * touches.  Where tiles of a Kernel overlap that takes sums that are stored once, finished. */
 static void choose_sums(const Kernel *kernel, ContractionBlocking *blocking) {
   const KernelStage *stage = &kernel->stages[1];
   const KernelStore *store = &stage->stores[0];
   const KernelBuffer *result = &kernel->buffers[store->buffer];
   int last = blocking->columns.dims[blocking->columns.count - 1];
-  bool is_plain = stage->store_count == 1 && result->type == blocking->type && result->role == KERNEL_RESULT;
+  bool stores_sums = is_accumulator(&kernel->values[store->value]);
+  blocking->is_overlapped = result->role == KERNEL_OVERLAPPED;
+  bool is_result = result->role == KERNEL_RESULT || (blocking->is_overlapped && stores_sums);
+  bool is_plain = stage->store_count == 1 && result->type == blocking->type && is_result;
   if (!is_plain || stored_step(kernel, last) != 1 || !reads_no_result(kernel, blocking, result)) return;
   blocking->sums_in_result = stores_rows_evenly(kernel, blocking, &blocking->sum_stride);
-  blocking->stores_sums = is_accumulator(&kernel->values[store->value]);
+  blocking->stores_sums = stores_sums;
   bool is_ragged = blocking->rest_rows == 0 && blocking->rows.size % blocking->tile_rows != 0;
   blocking->has_edges = is_ragged || blocking->column_run % blocking->panel_width != 0;
 }

@@ -714,6 +714,7 @@ static void try_all(SizeSearch *search, const Kernel *kernel) {
     choose_depth(kernel, &blocking, depths[i]);
     if (blocking.block_depth == depth_before) continue;
     depth_before = blocking.block_depth;
+    if (blocking.is_overlapped && blocking.block_count > 1) blocking.sums_in_result = false;
     if (blocking.is_turned) {
       if (blocking.chunk_dim > 0) continue;
       blocking.row_stride = search->base->row_stride;

@@ -147,6 +147,29 @@ static void contraction_of_many_blocks_adds_up_in_the_result(void **state) {
   }
 }
 
+/* Where other threads store the same elements no sums lie in the result that are not finished. */
+static void contraction_with_an_overlapped_result_stores_it_once(void **state) {
+  (void)state;
+  static const struct {
+    int64_t depth;
+    Epilogue epilogue;
+    bool lies_in_result;
+  } cases[] = {{1400, PLAIN, false}, {80, PLAIN, true}, {80, BIAS_MAX, false}};
+  for (int i = 0; i < 3; i++) {
+    TestCase test = matrix_case(66, 640, cases[i].depth, ROWS, ROWS, ROWS);
+    test.epilogue = cases[i].epilogue;
+    test.is_overlapped = true;
+    run_everywhere(&test);
+    Arena *arena = arena_create();
+    ContractionBlocking blocking = blocking_on(&test, "x86-64-v4", OWN_CACHE, arena);
+    assert_int_equal(blocking.sums_in_result, cases[i].lies_in_result);
+    test.is_overlapped = false;
+    blocking = blocking_on(&test, "x86-64-v4", OWN_CACHE, arena);
+    assert_true(blocking.sums_in_result);
+    arena_destroy(arena);
+  }
+}
+
 /* The last panel of a run begins early, so that it ends with the run: nothing is packed, whatever the columns; what it
  * computes again it does not store again. */
 static void contraction_of_cut_panels_is_in_place(void **state) {
@@ -407,6 +430,7 @@ int main(void) {
       cmocka_unit_test(contraction_with_a_small_rhs_from_afar_asks_ahead),
       cmocka_unit_test(contraction_of_a_lhs_across_its_grain_is_in_place),
       cmocka_unit_test(contraction_of_many_blocks_adds_up_in_the_result),
+      cmocka_unit_test(contraction_with_an_overlapped_result_stores_it_once),
       cmocka_unit_test(contraction_of_cut_panels_is_in_place),
       cmocka_unit_test(contraction_of_many_rows_packs_few_at_a_time),
       cmocka_unit_test(contraction_of_few_rows_is_right),

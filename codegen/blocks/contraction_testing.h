@@ -48,6 +48,7 @@ typedef struct TestCase {
   bool too_small;       /* must not match */
   int checked_each;     /* only every so many-th element is checked; 0: all */
   int64_t most_scratch; /* bytes; 0: any number */
+  bool is_overlapped;   /* the result, by tiles of a Kernel around this one */
 } TestCase;
 
 /* --- the Kernel --- */
@@ -169,7 +170,8 @@ static inline void build_kernel(Builder *builder, const TestCase *test, Arena *a
   }
   builder->buffers[0] = (KernelBuffer){.type = test->operand_type, .element_count = lhs_count(test)};
   builder->buffers[1] = (KernelBuffer){.type = rhs_type(test), .element_count = affine_last(test, &test->rhs) + 1};
-  builder->buffers[2] = (KernelBuffer){KERNEL_RESULT, result_type(test), affine_last(test, &test->result) + 1, -1, 0};
+  builder->buffers[2] = (KernelBuffer){test->is_overlapped ? KERNEL_OVERLAPPED : KERNEL_RESULT, result_type(test),
+                                       affine_last(test, &test->result) + 1, -1, 0};
   builder->buffers[3] = (KernelBuffer){.type = test->type, .element_count = affine_last(test, &test->bias) + 1};
   kernel->buffer_count = 4;
   int32_t zero = add_value(builder, (KernelValue){.kind = KERNEL_CONSTANT, .type = test->type, .predicate = -1});

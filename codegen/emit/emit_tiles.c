@@ -34,15 +34,26 @@ static Status emit_parts(const VecBuilder *vec, const Kernel *kernel, const Kern
   return STATUS_OK;
 }
 
+/* Where a tile begins of which the last of each |at->period| begins early. */
+static LLVMValueRef early_place(const TileEmitter *emitter, const KernelCoordinate *at, LLVMValueRef tile) {
+  LLVMBuilderRef builder = emitter->vec->builder;
+  LLVMValueRef period = int_constant(emitter, at->period), last = int_constant(emitter, at->last);
+  LLVMValueRef whole = LLVMBuildUDiv(builder, tile, period, ""), part = LLVMBuildURem(builder, tile, period, "");
+  part = LLVMBuildMul(builder, part, int_constant(emitter, at->step), "");
+  part = LLVMBuildSelect(builder, LLVMBuildICmp(builder, LLVMIntSLT, part, last, ""), part, last, "");
+  return LLVMBuildAdd(builder, LLVMBuildMul(builder, whole, int_constant(emitter, at->stride), ""), part, "");
+}
+
 /* The coordinates of |tile| for a part, and where they stand. */
 static LLVMValueRef store_indices(const TileEmitter *emitter, const KernelPart *part, LLVMValueRef tile,
                                   int64_t offset) {
   LLVMBuilderRef builder = emitter->vec->builder;
   int64_t tiles = emitter->kernel->dim_count == 0 ? 1 : emitter->kernel->dims[0].extent;
   for (int i = 0; i < part->index_count; i++) {
-    LLVMValueRef index = LLVMBuildUDiv(builder, tile, int_constant(emitter, part->divisors[i]), "");
-    if (part->divisors[i] * part->extents[i] < tiles)
-      index = LLVMBuildURem(builder, index, int_constant(emitter, part->extents[i]), "");
+    const KernelCoordinate *at = &part->coordinates[i];
+    LLVMValueRef index = LLVMBuildUDiv(builder, tile, int_constant(emitter, at->divisor), "");
+    if (at->divisor * at->extent < tiles) index = LLVMBuildURem(builder, index, int_constant(emitter, at->extent), "");
+    if (at->period > 0) index = early_place(emitter, at, index);
     LLVMBuildStore(builder, index, scratch_at(emitter, offset + i * INDEX_BYTES));
   }
   return scratch_at(emitter, offset);

@@ -63,18 +63,20 @@ static inline bool kernel_dim_is_parallel(const KernelDim *dim) {
 }
 
 typedef enum KernelBufferRole {
-  KERNEL_OPERAND,   /* read */
-  KERNEL_RESULT,    /* written */
-  KERNEL_IN_PLACE,  /* read and written: the result shares the operand's memory */
-  KERNEL_SCRATCH,   /* private to one point of the outer dims: what one stage computed for a later one */
-  KERNEL_PARAMETERS /* read: constants that each use of the Kernel has its own of (kernel_sharing.h) */
+  KERNEL_OPERAND,    /* read */
+  KERNEL_RESULT,     /* written */
+  KERNEL_IN_PLACE,   /* read and written: the result shares the operand's memory */
+  KERNEL_SCRATCH,    /* private to one point of the outer dims: what one stage computed for a later one */
+  KERNEL_PARAMETERS, /* read: constants that each use of the Kernel has its own of (kernel_sharing.h) */
+  KERNEL_OVERLAPPED  /* written as RESULT, of a part; tiles overlap in it, so threads store elements at the same time:
+                        each the same, nothing that an element is not in the end, and nothing is read back */
 } KernelBufferRole;
 
 typedef struct KernelBuffer {
   KernelBufferRole role;
   PrimitiveType type;
   int64_t element_count;
-  /* What it is bound to at a call: a leaf of operand |operand| (RESULT, IN_PLACE: of the
+  /* What it is bound to at a call: a leaf of operand |operand| (RESULT, IN_PLACE, OVERLAPPED: of the
    * instruction itself, operand -1; SCRATCH, PARAMETERS: to nothing, both -1).  Not part of its identity. */
   int32_t operand, node;
 } KernelBuffer;
@@ -155,12 +157,19 @@ typedef struct KernelStage {
   const KernelTransform *transform; /* NULL, or what the stage does */
 } KernelStage;
 
+/* Of a tile: t = (tile / divisor) % extent, or where |period| is not 0, t / period * stride + min(t % period * step,
+ * last). */
+typedef struct KernelCoordinate {
+  int64_t divisor, extent;
+  int64_t period, stride, step, last;
+} KernelCoordinate;
+
 /* One of the Kernels that a Kernel of tiles runs for each tile. */
 typedef struct KernelPart {
   const Kernel *kernel;
-  const int32_t *buffers;            /* by buffer of |kernel|: one of the whole, or KERNEL_TILE_INDEX */
-  int32_t index_count;               /* elements of its buffer KERNEL_TILE_INDEX, s64: coordinates of the tile */
-  const int64_t *divisors, *extents; /* element i is (tile / divisors[i]) % extents[i] */
+  const int32_t *buffers;              /* by buffer of |kernel|: one of the whole, or KERNEL_TILE_INDEX */
+  int32_t index_count;                 /* elements of its buffer KERNEL_TILE_INDEX, s64 */
+  const KernelCoordinate *coordinates; /* by element */
 } KernelPart;
 
 #define KERNEL_TILE_INDEX (-1)

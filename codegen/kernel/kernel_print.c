@@ -6,7 +6,7 @@
 /* A Kernel as text, as --print=kernels shows it: buffers, then dims, values, folds and stores by stage. */
 
 static const char *const dim_kind_text[] = {"parallel", "apart", "reduction", "sequential", "sorted"};
-static const char *const role_text[] = {"operand", "result", "in-place", "scratch", "parameters"};
+static const char *const role_text[] = {"operand", "result", "in-place", "scratch", "parameters", "overlapped"};
 
 static void print_buffers(StringBuilder *out, const Kernel *kernel) {
   sb_append_cstring(out, "kernel");
@@ -91,7 +91,11 @@ static void print_part(StringBuilder *out, const KernelPart *part, int number) {
     }
     sb_append_cstring(out, "{");
     for (int i = 0; i < part->index_count; i++) {
-      sb_printf(out, "%sd0 / %" PRId64 " %% %" PRId64, i == 0 ? "" : ", ", part->divisors[i], part->extents[i]);
+      const KernelCoordinate *at = &part->coordinates[i];
+      sb_printf(out, "%sd0 / %" PRId64 " %% %" PRId64, i == 0 ? "" : ", ", at->divisor, at->extent);
+      if (at->period == 0) continue;
+      sb_printf(out, " / %" PRId64 " * %" PRId64 " + min(%% %" PRId64 " * %" PRId64 ", %" PRId64 ")", at->period,
+                at->stride, at->period, at->step, at->last);
     }
     sb_append_cstring(out, "}");
   }

@@ -59,6 +59,9 @@ static Status check_value(const KernelCheck *check, int32_t number) {
   }
   if (latest_value(kernel, value->address) >= number)
     return broken(check, "kernel-order", "the index reads a later value at value", number);
+  if (value->kind == KERNEL_LOAD && value->buffer >= 0 && value->buffer < kernel->buffer_count &&
+      kernel->buffers[value->buffer].role == KERNEL_OVERLAPPED)
+    return broken(check, "kernel-buffer", "where tiles overlap is read by value", number);
   if (value->kind == KERNEL_LOAD) return check_address(check, value->buffer, value->address, value->predicate, number);
   if (value->kind == KERNEL_ACCUMULATOR && (value->fold < 0 || value->fold >= kernel->fold_count)) {
     return broken(check, "kernel-fold", "no such fold at value", number);

@@ -143,6 +143,8 @@ static void kernel_verify_checks_buffers(void **state) {
   (void)state;
   REFUSED(reduce_text, "kernel-buffer", mutant.values[find_value(&mutant, KERNEL_LOAD)].buffer = 3);
   REFUSED(reduce_text, "kernel-buffer", mutant.values[find_value(&mutant, KERNEL_LOAD)].buffer = -1);
+  REFUSED(reduce_text, "kernel-buffer",
+          mutant.buffers[mutant.values[find_value(&mutant, KERNEL_LOAD)].buffer].role = KERNEL_OVERLAPPED);
   REFUSED(reduce_text, "kernel-buffer", mutant.stores[0].buffer = 3);
   REFUSED(reduce_text, "kernel-store", mutant.buffers[2].role = KERNEL_OPERAND);
   REFUSED(reduce_text, "kernel-type", mutant.buffers[2].type = TYPE_S32);

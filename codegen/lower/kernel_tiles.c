@@ -77,6 +77,23 @@ static int64_t rows_of_links(const Chain *chain, int64_t *out_matrix, int64_t *o
   return rows;
 }
 
+/* How links are cut: |rows| neighbouring ones of a matrix are a tile.  Where they do not divide the matrix its last
+ * tile begins early: the rows that two tiles share are made twice, from the same numbers in the same way. */
+typedef struct Tiling {
+  int64_t rows, matrix; /* of a tile, of a matrix */
+  int64_t per_matrix;   /* tiles */
+  int64_t count;        /* tiles of all */
+} Tiling;
+
+static Tiling tiling_of(const Chain *chain, int64_t matrix, int64_t rows) {
+  int64_t per_matrix = ceil_div(matrix, rows);
+  return (Tiling){rows, matrix, per_matrix, chain->rows / matrix * per_matrix};
+}
+
+static bool is_even(const Tiling *tiling) {
+  return tiling->rows * tiling->per_matrix == tiling->matrix;
+}
+
 /* The largest divisor of |count| up to |limit|. */
 static int64_t divisor_below(int64_t count, int64_t limit) {
   for (int64_t parts = 1; parts < count; parts++) {
@@ -93,9 +110,13 @@ static int64_t divisor_from(int64_t count, int64_t limit) {
   return count;
 }
 
-/* Whole matrices, where their rows are a large prime. */
-static int64_t choose_tile_rows(const Chain *chain, int64_t matrix, int64_t row_bytes) {
-  int64_t limit = max_i64(TILE_BYTES / row_bytes, 1), rows = divisor_below(matrix, limit);
+static int64_t most_rows(int64_t row_bytes) {
+  return max_i64(TILE_BYTES / row_bytes, 1);
+}
+
+/* Rows that divide the matrix; whole matrices, where their rows are a large prime. */
+static int64_t even_tile_rows(const Chain *chain, int64_t matrix, int64_t row_bytes) {
+  int64_t limit = most_rows(row_bytes), rows = divisor_below(matrix, limit);
   if (rows < FEW_ROWS && rows < limit / 2 && rows < matrix) {
     int64_t larger = divisor_from(matrix, limit);
     if (larger <= MOST_TILE_BYTES / row_bytes && chain->rows / larger >= FEW_TILES) rows = larger;
@@ -104,36 +125,73 @@ static int64_t choose_tile_rows(const Chain *chain, int64_t matrix, int64_t row_
   return rows;
 }
 
+/* Rows of as many tiles as are wanted, whether they divide the matrix or not. */
+static int64_t free_tile_rows(const Chain *chain, int64_t matrix, int64_t row_bytes) {
+  int64_t parts = ceil_div(matrix, most_rows(row_bytes)), matrices = chain->rows / matrix;
+  while (matrices * parts < ENOUGH_TILES && ceil_div(matrix, 2 * parts) >= ENOUGH_ROWS) parts *= 2;
+  return ceil_div(matrix, parts);
+}
+
+/* The result is, or may be, in the place of an operand: what was made of it cannot be made again. */
+static bool is_in_place(const Chain *chain) {
+  for (int k = 0; k < chain->fusion->operand_count; k++) {
+    if (!shape_is_array(chain->fusion->operands[k]->shape)) return true;
+    if (hlo_may_share_operand(chain->fusion, k, 0, 0, chain->arena)) return true;
+  }
+  for (int32_t m = 0; m < chain->member_count; m++) {
+    const Kernel *kernel = chain->members[m].kernel;
+    for (int b = 0; b < kernel->buffer_count; b++) {
+      if (kernel->buffers[b].role == KERNEL_IN_PLACE) return true;
+    }
+  }
+  return false;
+}
+
 /* --- how a Kernel walks tiles --- */
 
 /* What becomes of each dim: of the tile, inside of it, or split into both. */
 typedef struct TileDims {
   int64_t tile_extent[KERNEL_MAX_DIMS]; /* 1: it is all inside */
+  int64_t inside[KERNEL_MAX_DIMS];      /* the extent there */
   int64_t weight[KERNEL_MAX_DIMS];      /* of the part outside, in tiles */
   bool is_known;                        /* some address has said so */
 } TileDims;
 
-static int64_t inside_extent(const Kernel *kernel, const TileDims *tiles, int dim) {
-  return kernel->dims[dim].extent / tiles->tile_extent[dim];
+static void cut_into(TileDims *tiles, int dim, int64_t outside, int64_t inside, int64_t weight) {
+  tiles->tile_extent[dim] = outside;
+  tiles->inside[dim] = inside;
+  tiles->weight[dim] = weight;
+}
+
+/* |dim|, which counts whole matrices or the rows of one or several, where tiles do not divide these. */
+static bool cut_dim_unevenly(const Kernel *kernel, int dim, int64_t step, int64_t elements, const Tiling *tiling,
+                             TileDims *tiles) {
+  int64_t extent = kernel->dims[dim].extent, row = elements / tiling->rows;
+  if (step % (row * tiling->matrix) == 0) {
+    cut_into(tiles, dim, extent, 1, step / (row * tiling->matrix) * tiling->per_matrix);
+    return true;
+  }
+  if (step != row || extent % tiling->matrix != 0) return false;
+  cut_into(tiles, dim, extent / tiling->matrix * tiling->per_matrix, tiling->rows, 1);
+  return true;
 }
 
 /* False when |dim|, moving the address by |step|, crosses tiles of |elements| in another way than whole ones outside.
  */
-static bool cut_dim(const Kernel *kernel, int dim, int64_t step, int64_t elements, TileDims *tiles) {
+static bool cut_dim(const Kernel *kernel, int dim, int64_t step, int64_t elements, const Tiling *tiling,
+                    TileDims *tiles) {
   int64_t extent = kernel->dims[dim].extent;
-  tiles->tile_extent[dim] = 1;
-  tiles->weight[dim] = 0;
+  cut_into(tiles, dim, 1, extent, 0);
   if (step < 0) return false;
   if (step * extent <= elements) return true;
   if (kernel->dims[dim].stage != KERNEL_OUTER || !kernel_dim_is_parallel(&kernel->dims[dim]) || step == 0) return false;
+  if (!is_even(tiling)) return cut_dim_unevenly(kernel, dim, step, elements, tiling, tiles);
   if (step % elements == 0) {
-    tiles->tile_extent[dim] = extent;
-    tiles->weight[dim] = step / elements;
+    cut_into(tiles, dim, extent, 1, step / elements);
     return true;
   }
   if (elements % step != 0 || extent % (elements / step) != 0) return false;
-  tiles->tile_extent[dim] = extent / (elements / step);
-  tiles->weight[dim] = 1;
+  cut_into(tiles, dim, extent / (elements / step), elements / step, 1);
   return true;
 }
 
@@ -145,14 +203,14 @@ static bool counts_tiles(const Kernel *kernel, const TileDims *tiles, IndexExpr 
     last += (tiles->tile_extent[d] - 1) * tiles->weight[d];
     product *= tiles->tile_extent[d];
     int64_t step = index_dim_coefficient(&kernel->space, address, d);
-    inside += (inside_extent(kernel, tiles, d) - 1) * step;
+    inside += (tiles->inside[d] - 1) * step;
   }
   return last == tile_count - 1 && product == tile_count && inside < elements;
 }
 
 /* What |address| of a link, |elements| of which are one tile's, says of the dims; false when it is none of tiles or
  * contradicts another address. */
-static bool cut_address(const Kernel *kernel, IndexExpr address, int64_t elements, int64_t tile_count,
+static bool cut_address(const Kernel *kernel, IndexExpr address, int64_t elements, const Tiling *tiling,
                         TileDims *tiles) {
   TileDims here = {.is_known = true};
   if (address.constant != 0) return false;
@@ -160,9 +218,10 @@ static bool cut_address(const Kernel *kernel, IndexExpr address, int64_t element
     if (kernel->space.atoms.data[address.terms[i].atom].kind != INDEX_ATOM_DIM) return false;
   }
   for (int d = 0; d < kernel->dim_count; d++) {
-    if (!cut_dim(kernel, d, index_dim_coefficient(&kernel->space, address, d), elements, &here)) return false;
+    int64_t step = index_dim_coefficient(&kernel->space, address, d);
+    if (!cut_dim(kernel, d, step, elements, tiling, &here)) return false;
   }
-  if (!counts_tiles(kernel, &here, address, elements, tile_count)) return false;
+  if (!counts_tiles(kernel, &here, address, elements, tiling->count)) return false;
   for (int d = 0; tiles->is_known && d < kernel->dim_count; d++) {
     if (tiles->tile_extent[d] != here.tile_extent[d] || tiles->weight[d] != here.weight[d]) return false;
   }
@@ -174,23 +233,22 @@ static int64_t tile_elements(const HloInstruction *link, int64_t tile_rows) {
   return row_length(link->shape) * tile_rows;
 }
 
-/* How |member| walks tiles of |tile_rows|; false when it does not. */
-static bool cut_member(const Chain *chain, const Member *member, int64_t tile_rows, TileDims *out_tiles) {
+/* How |member| walks tiles; false when it does not. */
+static bool cut_member(const Chain *chain, const Member *member, const Tiling *tiling, TileDims *out_tiles) {
   const Kernel *kernel = member->kernel;
-  int64_t tile_count = chain->rows / tile_rows;
   *out_tiles = (TileDims){0};
   for (int32_t v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
     if (value->kind != KERNEL_LOAD || !is_link(chain, member->bound[value->buffer])) continue;
-    int64_t elements = tile_elements(member->bound[value->buffer], tile_rows);
-    if (!cut_address(kernel, value->address, elements, tile_count, out_tiles)) return false;
+    int64_t elements = tile_elements(member->bound[value->buffer], tiling->rows);
+    if (!cut_address(kernel, value->address, elements, tiling, out_tiles)) return false;
   }
   for (int s = 0; s < kernel->stage_count; s++) {
     for (int i = 0; i < kernel->stages[s].store_count; i++) {
       const KernelStore *store = &kernel->stages[s].stores[i];
       if (!is_link(chain, member->bound[store->buffer])) continue;
-      int64_t elements = tile_elements(member->bound[store->buffer], tile_rows);
-      if (!cut_address(kernel, store->address, elements, tile_count, out_tiles)) return false;
+      int64_t elements = tile_elements(member->bound[store->buffer], tiling->rows);
+      if (!cut_address(kernel, store->address, elements, tiling, out_tiles)) return false;
     }
   }
   return out_tiles->is_known;
@@ -201,7 +259,7 @@ static bool cut_member(const Chain *chain, const Member *member, int64_t tile_ro
 typedef struct TileCutter {
   const Chain *chain;
   const Member *member;
-  int64_t tile_rows;
+  const Tiling *tiling;
   const TileDims *tiles;
   KernelDraft draft;                 /* what is made */
   int32_t index_count, index_buffer; /* coordinates of the tile */
@@ -209,26 +267,33 @@ typedef struct TileCutter {
   int32_t *values;                   /* new numbers */
 } TileCutter;
 
-/* The dims inside, and coordinates for what is outside: the first values of the Kernel load them. */
+/* The dims inside, and coordinates for what is outside: the first values of the Kernel load them.  The coordinate of a
+ * dim that is cut unevenly is where the tile begins. */
 static void cut_dims(TileCutter *cutter, KernelPart *part) {
   const Kernel *from = cutter->member->kernel;
-  Arena *arena = cutter->chain->arena;
+  KernelCoordinate *coordinates = ARENA_NEW_ARRAY(cutter->chain->arena, KernelCoordinate, from->dim_count + 1);
   IndexSpace *space = &cutter->draft.space;
-  int64_t *divisors = ARENA_NEW_ARRAY(arena, int64_t, from->dim_count + 1);
-  int64_t *extents = ARENA_NEW_ARRAY(arena, int64_t, from->dim_count + 1);
   for (int d = 0; d < from->dim_count; d++) {
-    int64_t inside = inside_extent(from, cutter->tiles, d), outside = cutter->tiles->tile_extent[d];
+    int64_t inside = cutter->tiles->inside[d], outside = cutter->tiles->tile_extent[d];
     IndexExpr index = kernel_draft_add_dim(&cutter->draft, inside, from->dims[d].kind, from->dims[d].stage);
     cutter->link_dims[d] = cutter->dims[d] = index;
     if (outside == 1) continue;
-    IndexExpr place = index_value(space, cutter->index_count, 0, outside - 1);
-    cutter->dims[d] = index_add(space, index_scale(space, place, inside), index);
-    divisors[cutter->index_count] = cutter->tiles->weight[d];
-    extents[cutter->index_count++] = outside;
+    bool is_uneven = inside * outside != from->dims[d].extent;
+    KernelCoordinate coordinate = {cutter->tiles->weight[d], outside, 0, 0, 0, 0};
+    if (is_uneven) {
+      const Tiling *tiling = cutter->tiling;
+      coordinate.period = tiling->per_matrix;
+      coordinate.stride = tiling->matrix;
+      coordinate.step = tiling->rows;
+      coordinate.last = tiling->matrix - tiling->rows;
+    }
+    int64_t last = is_uneven ? from->dims[d].extent - inside : outside - 1;
+    IndexExpr place = index_value(space, cutter->index_count, 0, last);
+    cutter->dims[d] = index_add(space, index_scale(space, place, is_uneven ? 1 : inside), index);
+    coordinates[cutter->index_count++] = coordinate;
   }
   part->index_count = cutter->index_count;
-  part->divisors = divisors;
-  part->extents = extents;
+  part->coordinates = coordinates;
 }
 
 /* As those of the member, and one for the coordinates. */
@@ -237,7 +302,10 @@ static void cut_buffers(TileCutter *cutter) {
   for (int b = 0; b < from->buffer_count; b++) {
     const HloInstruction *bound = cutter->member->bound[b];
     KernelBuffer buffer = from->buffers[b];
-    if (is_link(cutter->chain, bound)) buffer.element_count = tile_elements(bound, cutter->tile_rows);
+    if (is_link(cutter->chain, bound))
+      buffer.element_count = tile_elements(bound, cutter->tiling->rows);
+    else if (buffer.role == KERNEL_RESULT && !is_even(cutter->tiling))
+      buffer.role = KERNEL_OVERLAPPED;
     kernel_draft_add_buffer(&cutter->draft, buffer);
   }
   if (cutter->index_count == 0) return;
@@ -304,11 +372,11 @@ static void cut_stages(TileCutter *cutter) {
 }
 
 /* |member| for one tile. */
-static Status make_part(const Chain *chain, const Member *member, int64_t tile_rows, const TileDims *tiles,
+static Status make_part(const Chain *chain, const Member *member, const Tiling *tiling, const TileDims *tiles,
                         DiagSink *diag, KernelPart *part) {
   Arena *arena = chain->arena;
   const Kernel *from = member->kernel;
-  TileCutter cutter = {.chain = chain, .member = member, .tile_rows = tile_rows, .tiles = tiles};
+  TileCutter cutter = {.chain = chain, .member = member, .tiling = tiling, .tiles = tiles};
   kernel_draft_init(&cutter.draft, arena, from->source);
   cutter.dims = ARENA_NEW_ARRAY(arena, IndexExpr, from->dim_count + 1);
   cutter.link_dims = ARENA_NEW_ARRAY(arena, IndexExpr, from->dim_count + 1);
@@ -355,30 +423,45 @@ static void bind_part(const Chain *chain, KernelDraft *whole, const Member *memb
   part->buffers = buffers;
 }
 
-static Status make_whole(const Chain *chain, int64_t tile_rows, const TileDims *tiles, DiagSink *diag,
+static Status make_whole(const Chain *chain, const Tiling *tiling, const TileDims *tiles, DiagSink *diag,
                          const Kernel **out_kernel) {
   KernelDraft whole;
   kernel_draft_init(&whole, chain->arena, chain->fusion);
-  kernel_draft_add_dim(&whole, chain->rows / tile_rows, KERNEL_PARALLEL, KERNEL_OUTER);
+  kernel_draft_add_dim(&whole, tiling->count, KERNEL_PARALLEL, KERNEL_OUTER);
   for (int32_t m = 0; m < chain->member_count; m++) {
     KernelPart part = {0};
-    RETURN_IF_ERROR(make_part(chain, &chain->members[m], tile_rows, &tiles[m], diag, &part));
-    bind_part(chain, &whole, &chain->members[m], tile_rows, &part);
+    RETURN_IF_ERROR(make_part(chain, &chain->members[m], tiling, &tiles[m], diag, &part));
+    bind_part(chain, &whole, &chain->members[m], tiling->rows, &part);
     kernel_draft_add_part(&whole, part);
   }
   return kernel_draft_finish(&whole, diag, out_kernel);
 }
 
-/* All members are cut alike, or there is one tile. */
-static int64_t cut_members(const Chain *chain, int64_t tile_rows, TileDims *tiles) {
-  bool fits = true;
-  for (int32_t m = 0; fits && m < chain->member_count; m++)
-    fits = cut_member(chain, &chain->members[m], tile_rows, &tiles[m]);
-  for (int32_t m = 0; !fits && m < chain->member_count; m++) {
-    tiles[m] = (TileDims){.is_known = true};
-    for (int d = 0; d < chain->members[m].kernel->dim_count; d++) tiles[m].tile_extent[d] = 1;
+/* All members are cut alike. */
+static bool cut_members(const Chain *chain, const Tiling *tiling, TileDims *tiles) {
+  for (int32_t m = 0; m < chain->member_count; m++) {
+    if (!cut_member(chain, &chain->members[m], tiling, &tiles[m])) return false;
   }
-  return fits ? tile_rows : chain->rows;
+  return true;
+}
+
+/* One tile. */
+static Tiling leave_whole(const Chain *chain, TileDims *tiles) {
+  for (int32_t m = 0; m < chain->member_count; m++) {
+    const Kernel *kernel = chain->members[m].kernel;
+    tiles[m] = (TileDims){.is_known = true};
+    for (int d = 0; d < kernel->dim_count; d++) cut_into(&tiles[m], d, 1, kernel->dims[d].extent, 0);
+  }
+  return tiling_of(chain, chain->rows, chain->rows);
+}
+
+/* Tiles that divide matrices, unless others are at least half as many again or as few, as they are wanted. */
+static Tiling choose_tiling(const Chain *chain, int64_t matrix, int64_t row_bytes, TileDims *tiles) {
+  Tiling even = tiling_of(chain, matrix, even_tile_rows(chain, matrix, row_bytes));
+  Tiling wanted = tiling_of(chain, matrix, free_tile_rows(chain, matrix, row_bytes));
+  bool is_better = 2 * wanted.count >= 3 * even.count || 2 * even.count >= 3 * wanted.count;
+  if (is_better && !is_in_place(chain) && cut_members(chain, &wanted, tiles)) return wanted;
+  return cut_members(chain, &even, tiles) ? even : leave_whole(chain, tiles);
 }
 
 static Status add_member(Chain *chain, const HloInstruction *instruction, DiagSink *diag) {
@@ -413,8 +496,7 @@ Status kernel_build_tiled(Arena *arena, const HloInstruction *fusion, DiagSink *
   if (chain.rows == 0)
     return diag_error(diag, STATUS_UNSUPPORTED, fusion->loc, "unsupported-fusion",
                       "the fusions in '%.*s' hand on arrays of different numbers of rows", SV_ARG(fusion->name));
-  int64_t tile_rows = choose_tile_rows(&chain, matrix, row_bytes);
   TileDims *tiles = ARENA_NEW_ARRAY(arena, TileDims, chain.member_count + 1);
-  tile_rows = cut_members(&chain, tile_rows, tiles);
-  return make_whole(&chain, tile_rows, tiles, diag, out_kernel);
+  Tiling tiling = choose_tiling(&chain, matrix, row_bytes, tiles);
+  return make_whole(&chain, &tiling, tiles, diag, out_kernel);
 }

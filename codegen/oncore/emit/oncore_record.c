@@ -180,6 +180,7 @@ static int64_t object_flags(const Plan *plan, int32_t object) {
     case KERNEL_IN_PLACE: return XLAC_ONCORE_INITIALISED;
     case KERNEL_RESULT:
       return tile_stored_elements(kernel, object) == buffer->element_count ? XLAC_ONCORE_WRITTEN_ONCE : 0;
+    case KERNEL_OVERLAPPED: /* of parts, which machines with a Buffer do without */
     case KERNEL_SCRATCH: return 0;
   }
   XLAC_BUG("unknown role of a buffer");
