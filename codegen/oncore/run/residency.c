@@ -1,5 +1,6 @@
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/checked_math.h"
 #include "base/packing/packing.h"
@@ -43,51 +44,32 @@ static int64_t aligned_bytes(const Chooser *chooser, const RunCandidate *candida
   return align_up(candidate->held, max_i64(chooser->machine->buffer.align, 1));
 }
 
-static bool is_alive(const RunCandidate *candidate, int32_t event) {
-  return candidate->is_taken && candidate->first <= event && event <= candidate->last;
-}
-
-const Plan *residency_plan(const Chooser *chooser, int32_t event) {
-  const KernelUse *use = chooser->touches.events.data[event].use;
-  return use != NULL ? chooser->model->plan_within(chooser->model->self, use, chooser->rooms[event]) : NULL;
-}
-
 static double times_at(const Chooser *chooser, int32_t event) {
   return chooser->times[chooser->touches.events.data[event].instruction->parent->id];
 }
 
-/* Whether touch |number| at |event| is the first one of its array there with a resident. */
-static bool is_first_resident(const Chooser *chooser, int32_t event, int32_t number) {
-  int32_t buffer = residency_touch(chooser, number)->buffer;
-  if (buffer < 0 || chooser->resident_of[number] == NULL) return false;
-  for (int32_t t = chooser->touches.begins[event]; t < number; t++)
-    if (residency_touch(chooser, t)->buffer == buffer && chooser->resident_of[t] != NULL) return false;
-  return true;
-}
-
-/* Bytes of the tiles of |event|'s Kernel that are gone: copies of residents. */
-static int64_t replaced_bytes(const Chooser *chooser, int32_t event) {
-  const Plan *plan = residency_plan(chooser, event);
-  int64_t bytes = 0;
-  for (int32_t t = chooser->touches.begins[event]; plan != NULL && t < chooser->touches.begins[event + 1]; t++)
-    if (is_first_resident(chooser, event, t)) bytes += plan_copied_bytes(plan, residency_touch(chooser, t)->buffer);
-  return bytes;
-}
-
-int64_t residency_own_bytes(const Chooser *chooser, int32_t event) {
-  const Plan *plan = residency_plan(chooser, event);
-  int64_t bytes = 0;
-  for (int32_t t = 0; plan != NULL && t < plan->tensor_count; t++) {
-    if (!plan->tensors[t].is_alias) bytes += align_up(plan->tensors[t].end - plan->tensors[t].begin, plan->alignment);
+/* Adds |candidate| to those that are |there|, which stay in the order of all, or takes it away. */
+static void set_there(Arena *arena, CandidateArray *there, RunCandidate *candidate, bool is_there) {
+  int64_t place = there->count;
+  while (place > 0 && there->data[place - 1] >= candidate) place--;
+  if (is_there) {
+    array_push(there, arena, candidate);
+    memmove(there->data + place + 1, there->data + place, sizeof candidate * (size_t)(there->count - 1 - place));
+    there->data[place] = candidate;
+  } else {
+    there->count--;
+    memmove(there->data + place, there->data + place + 1, sizeof candidate * (size_t)(there->count - place));
   }
-  return bytes - replaced_bytes(chooser, event);
 }
 
 void residency_set_taken(Chooser *chooser, RunCandidate *candidate, bool is_taken) {
   int64_t bytes = aligned_bytes(chooser, candidate);
   const int32_t *begins = chooser->touches.begins;
   candidate->is_taken = is_taken;
-  for (int32_t e = candidate->first; e <= candidate->last; e++) chooser->taken[e] += is_taken ? bytes : -bytes;
+  for (int32_t e = candidate->first; e <= candidate->last; e++) {
+    chooser->taken[e] += is_taken ? bytes : -bytes;
+    set_there(chooser->arena, &chooser->there[e], candidate, is_taken);
+  }
   for (int32_t t = begins[candidate->first]; t < begins[candidate->last + 1]; t++) {
     if (run_candidate_has(candidate, residency_touch(chooser, t)))
       chooser->resident_of[t] = is_taken ? candidate : NULL;
@@ -137,9 +119,8 @@ double residency_trial_cycles(const Chooser *chooser, const RunCandidate *candid
       is_meant = is_meant || run_candidate_has(candidate, residency_touch(chooser, t));
     if (!is_meant || chooser->touches.events.data[e].use == NULL) continue;
     int64_t end = 0;
-    for (int64_t c = 0; c < chooser->candidates.all.count; c++) {
-      RunCandidate *other = candidate_at(chooser, c);
-      if (!is_alive(other, e)) continue;
+    for (int64_t i = 0; i < chooser->there[e].count; i++) {
+      RunCandidate *other = chooser->there[e].data[i];
       other->begin = end;
       end += aligned_bytes(chooser, other);
     }
@@ -170,7 +151,8 @@ bool residency_find_room(Chooser *chooser, int32_t event, int64_t left) {
   chooser->rooms[event] = 0;
   if (residency_own_bytes(chooser, event) <= left) return true;
   int64_t least = step > 0 && left > 0 ? left / step * step : 0, most = least;
-  if (step > 0) most = max_i64(least, min_i64(left + replaced_bytes(chooser, event), usable - 1) / step * step);
+  if (step > 0)
+    most = max_i64(least, min_i64(left + residency_replaced_bytes(chooser, event), usable - 1) / step * step);
   if (chooser->model->policy.plans_for_rest && most > least && fits_within(chooser, event, most, left)) return true;
   chooser->lacks_room = chooser->lacks_room || most > least;
   if (fits_within(chooser, event, least, left)) return true;
@@ -334,34 +316,39 @@ static int compare_places(const void *left, const void *right) {
   return a < b ? -1 : a > b;
 }
 
-/* Tiles lie in the largest room that residents leave, the lowest of several. */
+static int64_t room_left(const Chooser *chooser, int32_t event) {
+  return chooser->limits[event] - chooser->bases[event];
+}
+
+/* Notes for events |first| to |last| that bytes |begin| to |end| are taken, and the room below them from |ends|, by
+ * event, on. */
+static void take_bytes(Chooser *chooser, int64_t *ends, int32_t first, int32_t last, int64_t begin, int64_t end) {
+  for (int32_t e = first; e <= last; e++) {
+    if (begin - ends[e] > room_left(chooser, e)) {
+      chooser->bases[e] = ends[e];
+      chooser->limits[e] = begin;
+    }
+    ends[e] = max_i64(ends[e], end);
+  }
+}
+
+/* Tiles lie in the largest room that residents leave, the lowest of several.  Residents are gone through from the
+ * bottom up. */
 static void find_bases(Chooser *chooser) {
   int32_t events = (int32_t)chooser->touches.events.count;
   int64_t count = chooser->candidates.all.count, used = 0, usable = machine_buffer_usable(chooser->machine);
-  RunCandidate **order = ARENA_NEW_ARRAY(chooser->arena, RunCandidate *, count + 1);
+  RunCandidate **order = chooser->order;
   for (int64_t c = 0; c < count; c++)
     if (candidate_at(chooser, c)->is_taken) order[used++] = candidate_at(chooser, c);
   if (used > 1) qsort(order, (size_t)used, sizeof *order, compare_places);
-  chooser->bases = ARENA_NEW_ARRAY(chooser->arena, int64_t, events + 1);
-  chooser->limits = ARENA_NEW_ARRAY(chooser->arena, int64_t, events + 1);
-  for (int32_t e = 0; e < events; e++) {
-    int64_t end = 0, most = 0;
-    for (int64_t i = 0; i <= used; i++) {
-      if (i < used && !is_alive(order[i], e)) continue;
-      int64_t begin = i < used ? order[i]->begin : usable;
-      if (begin - end > most) {
-        most = begin - end;
-        chooser->bases[e] = end;
-        chooser->limits[e] = begin;
-      }
-      if (i < used) end = max_i64(end, begin + aligned_bytes(chooser, order[i]));
-    }
+  int64_t *ends = chooser->tiles;
+  for (int32_t e = 0; e < events; e++) chooser->bases[e] = chooser->limits[e] = ends[e] = 0;
+  for (int64_t i = 0; i < used; i++) {
+    int64_t begin = order[i]->begin, end = begin + aligned_bytes(chooser, order[i]);
+    take_bytes(chooser, ends, order[i]->first, order[i]->last, begin, end);
   }
-  chooser->tiles = ARENA_COPY_ARRAY(chooser->arena, int64_t, chooser->bases, events + 1);
-}
-
-static int64_t room_left(const Chooser *chooser, int32_t event) {
-  return chooser->limits[event] - chooser->bases[event];
+  take_bytes(chooser, ends, 0, events - 1, usable, usable);
+  for (int32_t e = 0; e < events; e++) chooser->tiles[e] = chooser->bases[e];
 }
 
 /* Whether |event|'s Kernel has the plan that it has by itself.  A strip never has: what its plan needs beside arrays no
@@ -376,18 +363,16 @@ static bool is_plain(const Chooser *chooser, int32_t event) {
 /* Whether a resident that is there at |event| lies beyond the Buffer's end: all of them have room, but not where they
  * are. */
 static bool is_over(const Chooser *chooser, int32_t event) {
-  for (int64_t c = 0; c < chooser->candidates.all.count; c++) {
-    const RunCandidate *candidate = candidate_at(chooser, c);
-    int64_t end = candidate->begin + candidate->held;
-    if (is_alive(candidate, event) && end > machine_buffer_usable(chooser->machine)) return true;
+  for (int64_t i = 0; i < chooser->there[event].count; i++) {
+    const RunCandidate *candidate = chooser->there[event].data[i];
+    if (candidate->begin + candidate->held > machine_buffer_usable(chooser->machine)) return true;
   }
   return false;
 }
 
 /* How many Kernels find no room for their tiles where residents lie. */
-static int64_t count_tight(Chooser *chooser) {
+static int64_t count_tight(const Chooser *chooser) {
   int64_t count = 0;
-  find_bases(chooser);
   for (int32_t e = 0; e < chooser->touches.events.count; e++) {
     count += residency_own_bytes(chooser, e) > room_left(chooser, e) || is_over(chooser, e);
   }
@@ -406,51 +391,58 @@ static int compare_lives(const void *left, const void *right) {
  * does not, and leaves tiles the room above. */
 static void place_by_lives(Chooser *chooser) {
   int64_t count = chooser->candidates.all.count, used = 0;
-  RunCandidate **order = ARENA_NEW_ARRAY(chooser->arena, RunCandidate *, count + 1);
+  RunCandidate **order = chooser->order;
   for (int64_t c = 0; c < count; c++)
     if (candidate_at(chooser, c)->is_taken) order[used++] = candidate_at(chooser, c);
   if (used > 1) qsort(order, (size_t)used, sizeof *order, compare_lives);
+  RunCandidate **placed = chooser->placed; /* from the bottom up */
   for (int64_t i = 0; i < used; i++) {
-    int64_t bytes = aligned_bytes(chooser, order[i]);
-    order[i]->begin = 0;
-    for (int64_t o = 0; o < i; o++) {
-      const RunCandidate *other = order[o];
-      bool is_apart = other->last < order[i]->first || order[i]->last < other->first ||
-                      other->begin >= order[i]->begin + bytes ||
-                      other->begin + aligned_bytes(chooser, other) <= order[i]->begin;
-      if (is_apart) continue;
-      order[i]->begin = other->begin + aligned_bytes(chooser, other);
-      o = -1;
+    RunCandidate *candidate = order[i];
+    int64_t bytes = aligned_bytes(chooser, candidate), at = i;
+    candidate->begin = 0;
+    for (int64_t o = 0; o < i && placed[o]->begin < candidate->begin + bytes; o++) {
+      if (placed[o]->last < candidate->first || candidate->last < placed[o]->first) continue;
+      candidate->begin = max_i64(candidate->begin, placed[o]->begin + aligned_bytes(chooser, placed[o]));
     }
+    for (; at > 0 && placed[at - 1]->begin > candidate->begin; at--) placed[at] = placed[at - 1];
+    placed[at] = candidate;
   }
 }
 
 static Status place_packed(Chooser *chooser) {
   int64_t count = chooser->candidates.all.count, used = 0;
-  PackingBuffer *buffers = ARENA_NEW_ARRAY(chooser->arena, PackingBuffer, count);
-  int64_t *candidates = ARENA_NEW_ARRAY(chooser->arena, int64_t, count);
+  Arena *scratch = arena_create();
+  PackingBuffer *buffers = ARENA_NEW_ARRAY(scratch, PackingBuffer, count);
   for (int64_t c = 0; c < count; c++) {
-    const RunCandidate *candidate = candidate_at(chooser, c);
+    RunCandidate *candidate = candidate_at(chooser, c);
     if (!candidate->is_taken) continue;
-    candidates[used] = c;
+    chooser->order[used] = candidate;
     buffers[used] = (PackingBuffer){.id = c, .lower = candidate->first, .upper = candidate->last + 1, .group = -1};
     buffers[used].size = candidate->held;
     buffers[used++].alignment = max_i64(chooser->machine->buffer.align, 1);
   }
   PackingProblem problem = {.buffers = buffers, .count = used, .most_steps = 50000 + 2000 * used};
   PackingSolution packing;
-  RETURN_IF_ERROR(packing_solve(chooser->arena, &problem, chooser->diag, &packing));
-  for (int64_t i = 0; i < used; i++) candidate_at(chooser, candidates[i])->begin = packing.offsets[i];
-  return STATUS_OK;
+  Status status = packing_solve(scratch, &problem, chooser->diag, &packing);
+  for (int64_t i = 0; i < used && status == STATUS_OK; i++) chooser->order[i]->begin = packing.offsets[i];
+  arena_destroy(scratch);
+  return status;
 }
 
 /* As base/packing says, in the least height; or by lives, where more Kernels find room then. */
 static Status place(Chooser *chooser) {
+  int64_t count = chooser->candidates.all.count;
   RETURN_IF_ERROR(place_packed(chooser));
+  find_bases(chooser);
   int64_t tight = count_tight(chooser);
   if (tight == 0) return STATUS_OK;
+  for (int64_t c = 0; c < count; c++) chooser->packed[c] = candidate_at(chooser, c)->begin;
   place_by_lives(chooser);
-  return count_tight(chooser) < tight ? STATUS_OK : place_packed(chooser);
+  find_bases(chooser);
+  if (count_tight(chooser) < tight) return STATUS_OK;
+  for (int64_t c = 0; c < count; c++) candidate_at(chooser, c)->begin = chooser->packed[c];
+  find_bases(chooser);
+  return STATUS_OK;
 }
 
 /* --- what it comes to --- */
@@ -459,9 +451,8 @@ static Status place(Chooser *chooser) {
 static RunCandidate *least_at(const Chooser *chooser, int32_t event) {
   RunCandidate *least = NULL;
   double worth = INFINITY;
-  for (int64_t c = 0; c < chooser->candidates.all.count; c++) {
-    RunCandidate *candidate = candidate_at(chooser, c);
-    if (!is_alive(candidate, event)) continue;
+  for (int64_t i = 0; i < chooser->there[event].count; i++) {
+    RunCandidate *candidate = chooser->there[event].data[i];
     double density = candidate->saved / ((double)aligned_bytes(chooser, candidate) * stay_of(candidate));
     if (density >= worth) continue;
     worth = density;
@@ -503,8 +494,8 @@ static double settled_cycles(Chooser *chooser, int32_t event) {
 static double saved_cycles(const Chooser *chooser, int32_t event, double cycles) {
   double plain = plain_cycles(chooser, event);
   bool may_lose = false;
-  for (int64_t c = 0; c < chooser->candidates.all.count; c++)
-    may_lose = may_lose || (is_alive(candidate_at(chooser, c), event) && is_for_one(candidate_at(chooser, c)));
+  for (int64_t i = 0; i < chooser->there[event].count; i++)
+    may_lose = may_lose || is_for_one(chooser->there[event].data[i]);
   return may_lose && cycles <= plain * SLOWER ? fmax(0, plain - cycles) : plain - cycles;
 }
 
@@ -566,7 +557,6 @@ static Status settle(Chooser *chooser, double *out_saved) {
     *out_saved = 0;
     for (int32_t e = 0; e < events; e++) *saved_at(chooser, e) = 0;
     RETURN_IF_ERROR(place(chooser));
-    find_bases(chooser);
     for (int32_t e = 0; e < events && is_settled; e++) {
       const RunEvent *event = &chooser->touches.events.data[e];
       bool has_no_place = is_over(chooser, e);
@@ -596,8 +586,8 @@ static bool give_up(Chooser *chooser) {
   bool is_any = false;
   for (int32_t e = 0; e < chooser->touches.events.count; e++) {
     if (chooser->touches.events.data[e].use == NULL || *saved_at(chooser, e) >= 0) continue;
-    for (int64_t c = 0; c < chooser->candidates.all.count; c++)
-      is_lost[c] = is_lost[c] || is_alive(candidate_at(chooser, c), e);
+    for (int64_t i = 0; i < chooser->there[e].count; i++)
+      is_lost[chooser->there[e].data[i] - candidate_at(chooser, 0)] = true;
   }
   for (int64_t c = 0; c < chooser->candidates.all.count; c++) {
     if (!is_lost[c]) continue;
@@ -682,8 +672,17 @@ static Status choose(Chooser *chooser, const HloComputation *computation) {
   chooser->candidates.touches = &chooser->touches;
   run_candidates_find(&chooser->candidates);
   chooser->resident_of = ARENA_NEW_ARRAY(arena, const RunCandidate *, chooser->touches.touches.count + 1);
-  chooser->taken = ARENA_NEW_ARRAY(arena, int64_t, chooser->touches.events.count + 1);
-  chooser->rooms = ARENA_NEW_ARRAY(arena, int64_t, chooser->touches.events.count + 1);
+  int64_t events = chooser->touches.events.count + 1, candidates = chooser->candidates.all.count + 1;
+  chooser->taken = ARENA_NEW_ARRAY(arena, int64_t, events);
+  chooser->there = ARENA_NEW_ARRAY(arena, CandidateArray, events);
+  chooser->bases = ARENA_NEW_ARRAY(arena, int64_t, events);
+  chooser->limits = ARENA_NEW_ARRAY(arena, int64_t, events);
+  chooser->tiles = ARENA_NEW_ARRAY(arena, int64_t, events);
+  chooser->rooms = ARENA_NEW_ARRAY(arena, int64_t, events);
+  chooser->plans = ARENA_NEW_ARRAY(arena, EventPlan, events * MOST_ROOMS);
+  chooser->order = ARENA_NEW_ARRAY(arena, RunCandidate *, candidates);
+  chooser->placed = ARENA_NEW_ARRAY(arena, RunCandidate *, candidates);
+  chooser->packed = ARENA_NEW_ARRAY(arena, int64_t, candidates);
   chooser->estimate = 0;
   for (int32_t e = 0; e < chooser->touches.events.count; e++) {
     const Plan *plan = residency_plan(chooser, e);

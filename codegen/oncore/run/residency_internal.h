@@ -9,7 +9,19 @@
  * so many parts of the Kernels' cycles. */
 enum { ROOM_STEPS = 8, LEAST_SHARE = 1000 };
 
+/* A room is a multiple of a part's bytes, fewer than so many of them: a Buffer of a few bytes has more than ROOM_STEPS
+ * that are rounded down. */
+enum { MOST_ROOMS = 2 * ROOM_STEPS };
+
 typedef ARRAY(RunCandidate *) CandidateArray;
+
+/* The plan of an event in some room, and the bytes of its tiles. */
+typedef struct EventPlan {
+  bool is_known;
+  const Plan *plan; /* NULL: there is none */
+  int64_t bytes;
+  int64_t *copied; /* by buffer: of those that are copies of it, -1: not known yet */
+} EventPlan;
 
 /* One choice. */
 typedef struct Chooser {
@@ -25,9 +37,13 @@ typedef struct Chooser {
   RunCandidates candidates;               /* of those */
   const RunCandidate **resident_of;       /* by touch: what is taken that its bytes are, NULL: nothing */
   int64_t *taken;                         /* by event: bytes of what is taken */
+  CandidateArray *there;                  /* by event: what is taken, in the order of candidates */
   int64_t *bases, *limits;                /* by event: the most room between places of what is taken */
   int64_t *tiles;                         /* by event: where the Kernel's own tiles begin, there or further up */
   int64_t *rooms;                         /* by event: bytes that the Kernel's plan is made for; 0: all of the Buffer */
+  RunCandidate **order, **placed;         /* what is taken, in an order of its user; the places of those so far */
+  int64_t *packed;                        /* by candidate: a place to go back to */
+  EventPlan *plans;                       /* by event and MOST_ROOMS rooms; found when asked for */
   bool lacks_room, lacks_place, may_part; /* as Residency says */
   bool has_dropped;                       /* settling has left room that is to be filled again */
   double estimate;                        /* cycles of all its Kernels in a run of the module, about */
@@ -40,6 +56,9 @@ const RunTouch *residency_touch(const Chooser *chooser, int64_t number);
 
 /* The plan that |event| has at present; NULL: none that may be changed. */
 const Plan *residency_plan(const Chooser *chooser, int32_t event);
+
+/* Bytes of the tiles of |event|'s Kernel that are gone: copies of residents. */
+int64_t residency_replaced_bytes(const Chooser *chooser, int32_t event);
 
 /* Bytes of tiles that the Kernel of |event| has beside its residents. */
 int64_t residency_own_bytes(const Chooser *chooser, int32_t event);

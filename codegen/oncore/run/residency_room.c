@@ -1,0 +1,56 @@
+/* The plans that Kernels have at present, and what room their tiles take beside residents.  The choice asks for these
+ * again and again: what depends on the plan alone is found once. */
+#include "base/checked_math.h"
+#include "codegen/oncore/run/plan_copies.h"
+#include "codegen/oncore/run/residency_internal.h"
+
+static int64_t tile_bytes(const Plan *plan) {
+  int64_t bytes = 0;
+  for (int32_t t = 0; t < plan->tensor_count; t++)
+    if (!plan->tensors[t].is_alias) bytes += align_up(plan->tensors[t].end - plan->tensors[t].begin, plan->alignment);
+  return bytes;
+}
+
+static EventPlan *plan_at(const Chooser *chooser, int32_t event) {
+  int64_t step = max_i64(machine_buffer_usable(chooser->machine) / ROOM_STEPS, 1), room = chooser->rooms[event];
+  EventPlan *known = &chooser->plans[event * MOST_ROOMS + room / step];
+  const KernelUse *use = chooser->touches.events.data[event].use;
+  if (known->is_known) return known;
+  known->is_known = true;
+  known->plan = use != NULL ? chooser->model->plan_within(chooser->model->self, use, room) : NULL;
+  if (known->plan == NULL) return known;
+  int32_t buffers = known->plan->kernel->buffer_count;
+  known->bytes = tile_bytes(known->plan);
+  known->copied = ARENA_NEW_ARRAY(chooser->arena, int64_t, buffers);
+  for (int32_t b = 0; b < buffers; b++) known->copied[b] = -1;
+  return known;
+}
+
+const Plan *residency_plan(const Chooser *chooser, int32_t event) {
+  return plan_at(chooser, event)->plan;
+}
+
+/* Whether touch |number| at |event| is the first one of its array there with a resident. */
+static bool is_first_resident(const Chooser *chooser, int32_t event, int32_t number) {
+  int32_t buffer = residency_touch(chooser, number)->buffer;
+  if (buffer < 0 || chooser->resident_of[number] == NULL) return false;
+  for (int32_t t = chooser->touches.begins[event]; t < number; t++)
+    if (residency_touch(chooser, t)->buffer == buffer && chooser->resident_of[t] != NULL) return false;
+  return true;
+}
+
+int64_t residency_replaced_bytes(const Chooser *chooser, int32_t event) {
+  const EventPlan *of = plan_at(chooser, event);
+  int64_t bytes = 0;
+  for (int32_t t = chooser->touches.begins[event]; of->plan != NULL && t < chooser->touches.begins[event + 1]; t++) {
+    if (!is_first_resident(chooser, event, t)) continue;
+    int32_t buffer = residency_touch(chooser, t)->buffer;
+    if (of->copied[buffer] < 0) of->copied[buffer] = plan_copied_bytes(of->plan, buffer);
+    bytes += of->copied[buffer];
+  }
+  return bytes;
+}
+
+int64_t residency_own_bytes(const Chooser *chooser, int32_t event) {
+  return plan_at(chooser, event)->bytes - residency_replaced_bytes(chooser, event);
+}
