@@ -45,6 +45,13 @@ SweepStrategy memory_sweep_choose(const Kernel *kernel, const VectorWalk *walk);
 const bool *memory_streamed_buffers(const Kernel *kernel, const VecTarget *target, const VectorWalk *outer_walk,
                                     const VectorWalk *stage_walks, Arena *arena);
 
+/* --- chains of sums (fold_chains.c) --- */
+
+/* Whether |fold| is a sum of floats that may be made of sums of its parts. */
+bool fold_is_sum(const Kernel *kernel, int fold);
+/* The strips and chains of folds (kernel_strategy.h) of |strategy|, whose walks are chosen. */
+void fold_chains_choose(const Kernel *kernel, const VecTarget *target, LoopStrategy *strategy);
+
 /* --- runs of points that come one after the other (emit_runs.c) --- */
 
 /* Whether and how the innermost of |loops|, which has no lanes, is walked so.  |lanes|: of a register.  |arena| holds

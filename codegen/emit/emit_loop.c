@@ -58,8 +58,9 @@ static int64_t part_step(const VectorPart *part) {
 typedef struct FoldNest {
   int stage;
   int dim_count, dims[KERNEL_MAX_DIMS]; /* inner dims in loop order, an inner vector dim last */
-  int part_count;                       /* of an inner vector dim; else 1 */
+  int part_count;                       /* of an inner vector dim; else chains side by side */
   const VectorPart *parts;              /* NULL: the lanes of the outer loops */
+  LLVMValueRef *seeds;                  /* of |accumulators| */
   LLVMValueRef *accumulators;
   bool is_choice; /* the two folds of |choice| are all */
   FoldChoice choice;
@@ -202,29 +203,83 @@ static void ask_ahead(KernelEmitter *emitter, int stage, const VectorWalk *walk)
   }
 }
 
+/* A loop over |dim| of a nest of folds that carries the accumulators of some parts.  Where chains of sums are cut, it
+ * stands in a loop over strips, each of which begins a sum of its own. */
+typedef struct FoldLoop {
+  PointLoop strips, steps;
+  FoldNest *nest;
+  LLVMValueRef **slots;
+  LLVMValueRef *totals; /* by slot, of the strips before; NULL: sums are not cut here */
+} FoldLoop;
+
+/* Sums only: what else is folded is the same in one chain. */
+static void begin_strip(KernelEmitter *emitter, FoldLoop *loop, int slot_count) {
+  loop->totals = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, slot_count);
+  FoldNest *nest = loop->nest;
+  for (int i = 0; i < slot_count; i++) {
+    int64_t place = loop->slots[i] - nest->accumulators;
+    if (!fold_is_sum(emitter->kernel, (int)(place % emitter->kernel->fold_count))) continue;
+    loop->totals[i] = *loop->slots[i];
+    *loop->slots[i] = nest->seeds[place];
+  }
+}
+
+static void end_strip(KernelEmitter *emitter, FoldLoop *loop) {
+  const Kernel *kernel = emitter->kernel;
+  const FoldNest *nest = loop->nest;
+  for (int i = 0; i < loop->steps.loop.carried_count; i++) {
+    if (loop->totals[i] == NULL) continue;
+    int64_t place = loop->slots[i] - nest->accumulators;
+    const KernelFold *fold = &kernel->folds[place % kernel->fold_count];
+    VecOp op = kernel_vec_op(kernel, &kernel->values[fold->next]);
+    int lanes = nest->parts == NULL ? emitter->point.lanes : nest->parts[place / kernel->fold_count].lanes;
+    *loop->slots[i] = vec_apply(emitter->vec, &op, (LLVMValueRef[]){loop->totals[i], *loop->slots[i]}, lanes);
+  }
+}
+
+static FoldLoop fold_loop_begin(KernelEmitter *emitter, FoldNest *nest, int dim, IndexRange range, int64_t step,
+                                int first_part, int part_count) {
+  FoldLoop loop = {.nest = nest};
+  loop.slots = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef *, part_count * emitter->kernel->fold_count);
+  int slot_count = collect_slots(emitter, nest, first_part, part_count, loop.slots);
+  int64_t strip = emitter->loops.fold_strips[dim];
+  if (strip > 0) {
+    loop.strips = point_loop_begin_carrying(&emitter->point, range, align_up(strip, step), loop.slots, slot_count);
+    range = ir_loop_round(&loop.strips.loop);
+    begin_strip(emitter, &loop, slot_count);
+  }
+  loop.steps = point_loop_begin_carrying(&emitter->point, range, step, loop.slots, slot_count);
+  return loop;
+}
+
+static void fold_loop_end(KernelEmitter *emitter, FoldLoop *loop) {
+  point_loop_end(&emitter->point, &loop->steps);
+  if (loop->totals == NULL) return;
+  end_strip(emitter, loop);
+  point_loop_end(&emitter->point, &loop->strips);
+}
+
 static void emit_fold_vector_dim(KernelEmitter *emitter, FoldNest *nest, int dim) {
   const VectorWalk *walk = &emitter->loops.stage_walks[nest->stage];
-  LLVMValueRef **slots = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef *, MAX_STREAMS * emitter->kernel->fold_count);
   for (int p = 0; p < nest->part_count; p += p == 0 && walk->stream_count > 1 ? walk->stream_count : 1) {
     const VectorPart *part = &nest->parts[p];
     change_scan_lanes(emitter, nest, part->lanes);
     int together = p == 0 && walk->stream_count > 1 ? walk->stream_count : 1;
-    int slot_count = collect_slots(emitter, nest, p, together, slots);
     emit_enter_lanes(emitter, dim, part);
     emitter->point.vector_end = part[together - 1].end;
-    PointLoop loop = point_loop_begin_carrying(&emitter->point, emit_constant_range(emitter, part->begin, part->end),
-                                               part_step(part), slots, slot_count);
+    IndexRange range = emit_constant_range(emitter, part->begin, part->end);
+    FoldLoop loop = fold_loop_begin(emitter, nest, dim, range, part_step(part), p, together);
     for (int i = 0; i < together; i++) {
       int64_t height = emitter->point.known.count;
       LLVMValueRef distance = emit_index_constant(emitter, part[i].begin - part->begin);
-      emitter->point.dims[dim] = LLVMBuildAdd(emitter->vec->builder, loop.index, distance, "");
+      emitter->point.dims[dim] = LLVMBuildAdd(emitter->vec->builder, loop.steps.index, distance, "");
       if (emitter->behind != NULL && nest->stage == emitter->loops.behind)
         emit_behind(emitter, part, emitter->point.dims[dim]);
       advance_folds(emitter, nest, p + i);
       if ((walk->ahead > 0 || walk->ahead_dim >= 0) && p == 0) ask_ahead(emitter, nest->stage, walk);
       point_forget(&emitter->point, height);
     }
-    point_loop_end(&emitter->point, &loop);
+    fold_loop_end(emitter, &loop);
     emit_leave_lanes(emitter);
   }
   change_scan_lanes(emitter, nest, 1);
@@ -286,15 +341,32 @@ static bool emit_fold_squares(KernelEmitter *emitter, FoldNest *nest, int dim) {
   int lanes = emitter->point.lanes;
   int64_t extent = emitter->kernel->dims[dim].extent, whole = extent / lanes * lanes;
   squares.rows = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, squares.load_count * lanes);
-  LLVMValueRef **slots = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef *, emitter->kernel->fold_count);
-  int slot_count = collect_slots(emitter, nest, 0, 1, slots);
-  PointLoop loop =
-      point_loop_begin_carrying(&emitter->point, emit_constant_range(emitter, 0, whole), lanes, slots, slot_count);
-  fold_square(emitter, &squares, loop.index, 0);
-  point_loop_end(&emitter->point, &loop);
+  FoldLoop loop = fold_loop_begin(emitter, nest, dim, emit_constant_range(emitter, 0, whole), lanes, 0, 1);
+  fold_square(emitter, &squares, loop.steps.index, 0);
+  fold_loop_end(emitter, &loop);
   if (whole < extent)
     fold_square(emitter, &squares, emit_index_constant(emitter, extent - lanes), (int)(whole + lanes - extent));
   return true;
+}
+
+/* As many steps a round as there are chains, each in its own; what is left over goes to the first of them. */
+static void emit_fold_chains(KernelEmitter *emitter, FoldNest *nest, int dim) {
+  int64_t extent = emitter->kernel->dims[dim].extent, whole = extent / nest->part_count * nest->part_count;
+  FoldLoop loop = fold_loop_begin(emitter, nest, dim, emit_constant_range(emitter, 0, whole), nest->part_count, 0,
+                                  nest->part_count);
+  for (int i = 0; i < nest->part_count; i++) {
+    int64_t height = emitter->point.known.count;
+    LLVMValueRef distance = emit_index_constant(emitter, i);
+    emitter->point.dims[dim] = LLVMBuildAdd(emitter->vec->builder, loop.steps.index, distance, "");
+    advance_folds(emitter, nest, i);
+    point_forget(&emitter->point, height);
+  }
+  fold_loop_end(emitter, &loop);
+  if (whole == extent) return;
+  loop = fold_loop_begin(emitter, nest, dim, emit_constant_range(emitter, whole, extent), 1, 0, 1);
+  emitter->point.dims[dim] = loop.steps.index;
+  advance_folds(emitter, nest, 0);
+  fold_loop_end(emitter, &loop);
 }
 
 static void emit_fold_dims(KernelEmitter *emitter, FoldNest *nest, int level, uint64_t known);
@@ -325,15 +397,16 @@ static void emit_fold_dims(KernelEmitter *emitter, FoldNest *nest, int level, ui
     emit_fold_vector_dim(emitter, nest, dim);
     return;
   }
-  LLVMValueRef **slots =
-      ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef *, nest->part_count * emitter->kernel->fold_count);
-  int slot_count = collect_slots(emitter, nest, 0, nest->part_count, slots);
-  PointLoop loop = point_loop_begin_carrying(&emitter->point, whole_dim(emitter, dim), 1, slots, slot_count);
-  emitter->point.dims[dim] = loop.index;
+  if (level + 1 == nest->dim_count && nest->parts == NULL && nest->part_count > 1) {
+    emit_fold_chains(emitter, nest, dim);
+    return;
+  }
+  FoldLoop loop = fold_loop_begin(emitter, nest, dim, whole_dim(emitter, dim), 1, 0, nest->part_count);
+  emitter->point.dims[dim] = loop.steps.index;
   known |= UINT64_C(1) << dim;
   if (level + 1 < nest->dim_count) emit_hoist_values(emitter, nest->stage, known);
   emit_fold_dims(emitter, nest, level + 1, known);
-  point_loop_end(&emitter->point, &loop);
+  fold_loop_end(emitter, &loop);
 }
 
 static void order_inner_dims(const KernelEmitter *emitter, FoldNest *nest) {
@@ -342,7 +415,7 @@ static void order_inner_dims(const KernelEmitter *emitter, FoldNest *nest) {
   for (int d = 0; d < kernel->dim_count; d++) {
     if (kernel->dims[d].stage == nest->stage && d != walk->dim) nest->dims[nest->dim_count++] = d;
   }
-  nest->part_count = 1;
+  nest->part_count = walk->dim < 0 && !emitter->is_unrolled ? emitter->loops.fold_chains : 1;
   if (walk->dim < 0) return;
   nest->dims[nest->dim_count++] = walk->dim;
   nest->part_count = walk->part_count;
@@ -389,6 +462,20 @@ static void combine_choice(KernelEmitter *emitter, const FoldNest *nest) {
   emitter->point.accumulators[choice->place_fold] = best.place;
 }
 
+/* Chains side by side become one, by halves. */
+static LLVMValueRef combine_chains(KernelEmitter *emitter, const FoldNest *nest, int fold) {
+  const Kernel *kernel = emitter->kernel;
+  VecOp op = kernel_vec_op(kernel, &kernel->values[kernel->folds[fold].next]);
+  for (int count = nest->part_count; count > 1; count /= 2) {
+    for (int c = 0; c < count / 2; c++) {
+      LLVMValueRef *slot = accumulator_slot(emitter, nest, c, fold);
+      LLVMValueRef other = *accumulator_slot(emitter, nest, c + count / 2, fold);
+      *slot = vec_apply(emitter->vec, &op, (LLVMValueRef[]){*slot, other}, emitter->point.lanes);
+    }
+  }
+  return *accumulator_slot(emitter, nest, 0, fold);
+}
+
 /* The inner loops of a stage: its folds and its stores at each point. */
 static void emit_inner(KernelEmitter *emitter, int stage, uint64_t known) {
   const Kernel *kernel = emitter->kernel;
@@ -400,6 +487,7 @@ static void emit_inner(KernelEmitter *emitter, int stage, uint64_t known) {
   order_inner_dims(emitter, &nest);
   nest.is_choice = nest.parts != NULL && fold_choice_find(kernel, stage, &nest.choice);
   nest.accumulators = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, nest.part_count * kernel->fold_count);
+  nest.seeds = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, nest.part_count * kernel->fold_count);
   for (int f = 0; f < kernel->fold_count; f++) {
     if (!is_folded_here(emitter, &nest, f)) continue;
     LLVMValueRef seed = nest.parts == NULL ? point_value_lanes(&emitter->point, kernel->folds[f].seed)
@@ -407,6 +495,7 @@ static void emit_inner(KernelEmitter *emitter, int stage, uint64_t known) {
     for (int p = 0; p < nest.part_count; p++) {
       bool is_whole = nest.parts == NULL || is_scan_in_lanes(emitter, &nest, f);
       *accumulator_slot(emitter, &nest, p, f) = is_whole ? seed : vec_splat(emitter->vec, seed, nest.parts[p].lanes);
+      nest.seeds[p * kernel->fold_count + f] = *accumulator_slot(emitter, &nest, p, f);
     }
   }
   emit_fold_dims(emitter, &nest, 0, known);
@@ -416,9 +505,13 @@ static void emit_inner(KernelEmitter *emitter, int stage, uint64_t known) {
   }
   for (int f = 0; f < kernel->fold_count; f++) {
     if (!is_folded_here(emitter, &nest, f)) continue;
-    bool is_one = nest.parts == NULL || is_scan_in_lanes(emitter, &nest, f);
-    emitter->point.accumulators[f] =
-        is_one ? *accumulator_slot(emitter, &nest, 0, f) : combine_parts(emitter, &nest, f);
+    if (nest.parts == NULL) {
+      emitter->point.accumulators[f] = combine_chains(emitter, &nest, f);
+    } else {
+      bool is_one = is_scan_in_lanes(emitter, &nest, f);
+      emitter->point.accumulators[f] =
+          is_one ? *accumulator_slot(emitter, &nest, 0, f) : combine_parts(emitter, &nest, f);
+    }
   }
 }
 

@@ -70,19 +70,41 @@ static void advance_all(KernelEmitter *emitter) {
   for (int f = 0; f < kernel->fold_count; f++) emitter->point.accumulators[f] = next[f];
 }
 
+/* A round's sums begin anew: |totals|, by fold, are those of the rounds before. */
+static void begin_round(KernelEmitter *emitter, LLVMValueRef *totals) {
+  for (int f = 0; f < emitter->kernel->fold_count; f++) {
+    totals[f] = emitter->point.accumulators[f];
+    if (fold_is_sum(emitter->kernel, f))
+      emitter->point.accumulators[f] = point_value_lanes(&emitter->point, emitter->kernel->folds[f].seed);
+  }
+}
+
+static void end_round(KernelEmitter *emitter, LLVMValueRef *totals) {
+  const Kernel *kernel = emitter->kernel;
+  for (int f = 0; f < kernel->fold_count; f++) {
+    if (!fold_is_sum(kernel, f)) continue;
+    VecOp op = kernel_vec_op(kernel, &kernel->values[kernel->folds[f].next]);
+    LLVMValueRef both[] = {totals[f], emitter->point.accumulators[f]};
+    emitter->point.accumulators[f] = vec_apply(emitter->vec, &op, both, emitter->point.lanes);
+  }
+}
+
 /* |count| rows a round. */
 static void add_rows(KernelEmitter *emitter, IndexRange tile, int64_t begin, int64_t end, int64_t count) {
   int dim = emitter->loops.sweep.dim;
   if (begin == end) return;
   PointLoop rows = point_loop_begin(&emitter->point, emit_constant_range(emitter, begin, end), count);
   PointLoop columns = begin_columns(emitter, tile);
+  LLVMValueRef totals[SWEEP_MOST_FOLDS];
   emit_sweep_load(emitter);
+  if (count > 1) begin_round(emitter, totals);
   for (int64_t i = 0; i < count; i++) {
     int64_t height = emitter->point.known.count;
     emitter->point.dims[dim] = LLVMBuildAdd(emitter->vec->builder, rows.index, emit_index_constant(emitter, i), "");
     advance_all(emitter);
     point_forget(&emitter->point, height);
   }
+  if (count > 1) end_round(emitter, totals);
   store_accumulators(emitter);
   end_columns(emitter, &columns);
   point_loop_end(&emitter->point, &rows);

@@ -10,6 +10,7 @@
 #include "codegen/target/vec_target.h"
 
 #define MAX_STREAMS 4
+#define FOLD_MOST_CHAINS 4
 #define MAX_RANGES 8
 #define MAX_PARTS (2 * MAX_RANGES)
 
@@ -59,7 +60,9 @@ typedef struct LoopStrategy {
   VectorWalk *stage_walks;                 /* by stage */
   int outer_count, outer[KERNEL_MAX_DIMS]; /* loop order; an outer vector dim is last */
   SweepStrategy sweep;                     /* of the main part of the outer walk */
-  RunStrategy runs;                        /* of the last outer dim, where there is no outer walk */
+  int64_t fold_strips[KERNEL_MAX_DIMS];    /* by inner dim: sums begin anew every so many indices; 0: they do not */
+  int fold_chains;  /* of folds under an outer walk: sums side by side, of every so-manyeth index; a power of two */
+  RunStrategy runs; /* of the last outer dim, where there is no outer walk */
   int behind; /* in the loops of this stage the last one runs, a point of the outer dims behind; -1: it has its own */
 } LoopStrategy;
 

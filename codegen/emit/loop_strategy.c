@@ -493,7 +493,8 @@ static void order_loops(const Kernel *kernel, LoopStrategy *strategy) {
 }
 
 static void no_walks(const Kernel *kernel, Arena *arena, LoopStrategy *strategy) {
-  *strategy = (LoopStrategy){.outer_walk = {.dim = -1}, .sweep = {.dim = -1}, .runs = {.dim = -1}, .behind = -1};
+  *strategy = (LoopStrategy){
+      .outer_walk = {.dim = -1}, .sweep = {.dim = -1}, .runs = {.dim = -1}, .fold_chains = 1, .behind = -1};
   strategy->stage_walks = ARENA_NEW_ARRAY(arena, VectorWalk, kernel->stage_count);
   for (int s = 0; s < kernel->stage_count; s++) strategy->stage_walks[s] = (VectorWalk){.dim = -1};
 }
@@ -515,6 +516,7 @@ void loop_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *
     strategy->sweep = memory_sweep_choose(kernel, &strategy->outer_walk);
   }
   if (strategy->outer_walk.dim < 0) choose_rows(kernel, strategy);
+  fold_chains_choose(kernel, target, strategy);
   order_loops(kernel, strategy);
   strategy->runs = runs_choose(kernel, strategy, native, arena);
 }
