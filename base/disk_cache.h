@@ -8,6 +8,7 @@
  *     overwrites;
  *   - a count of bytes stands beside the lock.  It is raised before anything is written, so that it is never less than
  *     what is there; above the limit, entries are counted anew and the oldest removed, to nine tenths of the limit.
+ *
  * An entry counts with the file system's blocks of DISK_CACHE_BLOCK bytes.  Files of other names stay untouched.
  * Nothing is forced to the disk: after the machine's own sudden end, entries may be damaged and the count too low,
  * until it is made anew.

@@ -2,8 +2,9 @@
  * mean of all rows.
  *
  *   build/xlac examples/mean_of_rows.hlo -o mean_of_rows.o
- *   mpicc -Iinclude -I. examples/run_ranks.c mean_of_rows.o build/libxlac_mpi_openmpi.so -Wl,-rpath,build -lm -o
- * run_ranks mpirun -np 2 ./run_ranks
+ *   mpicc -Iinclude -I. examples/run_ranks.c mean_of_rows.o build/libxlac_mpi_openmpi.so \
+ *     -Wl,-rpath,build -lm -o run_ranks
+ *   mpirun -np 2 ./run_ranks
  *
  * With MPICH the library is libxlac_mpi_mpich.so. */
 #include <mpi.h>

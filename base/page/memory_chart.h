@@ -4,8 +4,10 @@
  *   MemoryChartSpan lives[] = {{0, 4}};
  *   MemoryChartBuffer buffers[] = {{.name = SV("a"), .kind = "buffer", .size = 64, .lives = lives, .life_count = 1}};
  *   MemoryChartRegion region = {.name = "plan", .size = height, .lower_bound = bound};
- *   MemoryChart chart = {.unit = "time", .length = 4, .regions = &region, .region_count = 1, .buffers = buffers,
- * .buffer_count = 1}; page_print_memory(out, SV("a plan"), &chart);
+ *   MemoryChart chart = {.unit = "time",      .length = 4,
+ *                        .regions = &region,  .region_count = 1,
+ *                        .buffers = buffers,  .buffer_count = 1};
+ *   page_print_memory(out, SV("a plan"), &chart);
  *
  * Addresses and sizes are bytes, times are integers from |begin| to |begin| + |length|, spans half-open.  Nothing is
  * owned. */

@@ -1,10 +1,9 @@
 /* HloSplit: data splitting.  A group of operations around large values is computed part by part along a dimension that
  * they have in common, in a `while` over slices: what stays inside the group is never there as a whole.
  *
- *   exp = f32[4096,65536] exponential(x)             state = (i, f32[4096] sums, x) while: 64 times
- *   sums = f32[4096] reduce(exp, zero)                 part = f32[64,65536] dynamic-slice(x, 64 i, 0)
- *                                             ->       sums' = dynamic-update-slice(sums, reduce(exponential(part)), 64
- * i)
+ *   exp = f32[4096,65536] exponential(x)         state = (i, f32[4096] sums, x) while: 64 times
+ *   sums = f32[4096] reduce(exp, zero)             part = f32[64,65536] dynamic-slice(x, 64 i, 0)
+ *                                         ->       sums' = dynamic-update-slice(sums, reduce(exponential(part)), 64 i)
  *
  * For modules before fusion, with default layouts: what has another layout, dynamic dimensions, control predecessors or
  * side effects stays as it is.  Nothing is computed twice, but where parts of equal size overlap, under windows, and
