@@ -78,8 +78,9 @@ static bool try_plan(Saver *saver, const Plan *plan, const PlanInterface *interf
   return true;
 }
 
-/* In |room| bytes of the Buffer.  False: nothing fits. */
-static bool try_room(Saver *saver, const Plan *below, int64_t room, const PlanInterface *interface, ModulePlan *best) {
+/* In |room| bytes of the Buffer, beside |held|.  False: nothing fits. */
+static bool try_room(Saver *saver, const Plan *below, int64_t room, const bool *held, const PlanInterface *interface,
+                     ModulePlan *best) {
   MachineDescription *less = ARENA_NEW(saver->arena, MachineDescription); /* plans refer to it */
   const Plan *plans[MOST_PLANS];
   TilerOptions quick = *saver->options;
@@ -87,7 +88,7 @@ static bool try_room(Saver *saver, const Plan *below, int64_t room, const PlanIn
   quick.effort = (tiler_effort(saver->options) + 2) / 3;
   *less = *saver->machine;
   less->buffer.size = room + saver->machine->buffer.reserve;
-  int32_t count = tiler_plans_saving(saver->arena, below->kernel, below->name, less, &quick, MOST_PLANS, plans);
+  int32_t count = tiler_plans_saving(saver->arena, below->kernel, below->name, less, &quick, held, MOST_PLANS, plans);
   for (int32_t p = 0; p < count; p++) {
     Plan *made = ARENA_NEW(saver->arena, Plan);
     *made = *plans[p];
@@ -97,7 +98,8 @@ static bool try_room(Saver *saver, const Plan *below, int64_t room, const PlanIn
   return fits;
 }
 
-/* In what residents leave, with the tiles that are gone where they are and without. */
+/* In what residents leave.  What is there before or stays, and need not be moved, takes no tiles; of other residents
+ * tiles are copies that are gone. */
 static bool save(Saver *saver, int32_t plan) {
   static const PlanInterface nothing = {0};
   ModulePlan *of = &saver->plans[plan], best = *of;
@@ -105,9 +107,15 @@ static bool save(Saver *saver, int32_t plan) {
   const Plan *below = plan_before(saver, plan)->plan;
   int64_t usable = machine_buffer_usable(saver->machine), gone = 0;
   int64_t room = (interface->limit > 0 ? interface->limit : usable) - interface->base;
-  for (int32_t r = 0; r < interface->count; r++) gone += plan_copied_bytes(below, interface->residents[r].buffer);
-  bool fits = gone > 0 && try_room(saver, below, min_i64(room + gone, usable), interface, &best);
-  if (!fits) try_room(saver, below, room, interface, &best);
+  bool *held = ARENA_NEW_ARRAY(saver->arena, bool, below->kernel->buffer_count);
+  for (int32_t r = 0; r < interface->count; r++) {
+    const PlanResident *resident = &interface->residents[r];
+    bool is_result = below->kernel->buffers[resident->buffer].role == KERNEL_RESULT;
+    held[resident->buffer] = resident->elements == 0 && (is_result ? !resident->is_needed : resident->is_there);
+    if (!held[resident->buffer]) gone += plan_copied_bytes(below, resident->buffer);
+  }
+  bool fits = gone > 0 && try_room(saver, below, min_i64(room + gone, usable), held, interface, &best);
+  if (!fits) try_room(saver, below, room, held, interface, &best);
   bool is_better = best.plan != of->plan;
   *of = best;
   return is_better;

@@ -284,6 +284,35 @@ static void plan_keep_refuses_a_part_that_ends_in_a_tile(void **state) {
   assert_null(keep(fixture, &plan, machine, &interface));
 }
 
+/* The product [M,K] x [K,N] where all of the first factor is in the Buffer: plans that know that load each element of
+ * the other one once, in tiles that have 8 KiB for themselves, though the first one alone has 32 KiB. */
+static void plan_keep_moves_least_where_the_tiler_knows_what_is_held(void **state) {
+  Fixture *fixture = *state;
+  MachineDescription *tiny = make_machine(fixture, "vp-tiny"), *machine = large_machine(fixture);
+  const Kernel *kernel = make_kernel(fixture, MATMUL("64", "128", "784"));
+  PlanResident resident = {.buffer = 0, .is_there = true};
+  PlanInterface interface = {.base = 32768, .limit = 32768 + 8192, .count = 1, .residents = &resident};
+  int64_t least[2] = {INT64_MAX, INT64_MAX}, once = 4 * (128 * 784 + 64 * 784);
+  tiny->buffer.size = 8192;
+  for (int knows = 0; knows < 2; knows++) {
+    const bool held[] = {knows, false, false};
+    const Plan *plans[2];
+    int32_t count = tiler_plans_saving(fixture->arena, kernel, SV("k"), tiny, &(TilerOptions){0}, held, 2, plans);
+    assert_true(count > 0);
+    for (int32_t p = 0; p < count; p++) {
+      Plan plan = *plans[p];
+      plan.buffer_bytes = machine_buffer_usable(machine);
+      const Plan *kept = keep(fixture, &plan, machine, &interface);
+      assert_non_null(kept);
+      PlanVerdict verdict = prove(fixture, kept, machine);
+      assert_int_equal(hazard_report_faults(&verdict.hazards), 0);
+      least[knows] = min_i64(least[knows], verdict.simulation.memory_bytes);
+    }
+  }
+  assert_int_equal(least[1], once);
+  assert_true(least[0] > once);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(plan_keep_moves_no_residents, create, destroy),
@@ -297,6 +326,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(plan_keep_loads_the_rest_of_a_part, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_sums_up_a_part_and_the_rest, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_refuses_a_part_that_ends_in_a_tile, create, destroy),
+      cmocka_unit_test_setup_teardown(plan_keep_moves_least_where_the_tiler_knows_what_is_held, create, destroy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,6 +23,7 @@ struct TileFacts {
   const Kernel *kernel;
   const MachineDescription *machine;
   uint64_t window_dims;
+  const bool *held;
   ARRAY(KnownCover *) covers;
 };
 
@@ -50,6 +51,14 @@ const Kernel *tile_facts_kernel(const TileFacts *facts) {
 
 const MachineDescription *tile_facts_machine(const TileFacts *facts) {
   return facts->machine;
+}
+
+void tile_facts_hold(TileFacts *facts, const bool *held) {
+  facts->held = held;
+}
+
+bool tile_facts_are_held(const TileFacts *facts, int32_t buffer) {
+  return facts->held != NULL && facts->held[buffer];
 }
 
 uint64_t tile_facts_window_dims(const TileFacts *facts) {

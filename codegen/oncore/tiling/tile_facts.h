@@ -26,6 +26,11 @@ TileFacts *tile_facts_create(Arena *arena, const Kernel *kernel, const MachineDe
 const Kernel *tile_facts_kernel(const TileFacts *facts);
 const MachineDescription *tile_facts_machine(const TileFacts *facts);
 
+/* |held|: by buffer of the Kernel, those that the Buffer has before, or keeps, as they lie in memory: tiles that would
+ * be copies of them take no room and no time.  NULL, as at first: none.  It outlives |facts|. */
+void tile_facts_hold(TileFacts *facts, const bool *held);
+bool tile_facts_are_held(const TileFacts *facts, int32_t buffer);
+
 /* Dims that step along one another in tiles that hold windows. */
 uint64_t tile_facts_window_dims(const TileFacts *facts);
 

@@ -164,6 +164,13 @@ static int64_t held_extent(const TileOutline *outline, const TileAccess *access,
   return tile_window_extent(windows, axis, extents);
 }
 
+/* Whether the tiles of |number| of |cover| are parts of an array that the Buffer has. */
+static bool is_held(const TileOutline *outline, const TileOutlineCover *cover, int32_t number) {
+  const TileAccess *access = &cover->accesses.accesses[number];
+  bool is_part = access->kind == TILE_LOAD || access->kind == TILE_STORE;
+  return is_part && !cover->facts->is_gather[number] && tile_facts_are_held(outline->facts, access->buffer);
+}
+
 /* A ring of tiles that are filled in |loop|; one slot where nothing repeats. */
 static int32_t add_ring(TileOutline *outline, const TileAccess *access, const TileWindows *windows, int32_t loop) {
   TileTensor tensor = {.type = access->type};
@@ -277,6 +284,7 @@ static void add_load(TileOutline *outline, int32_t cover, int32_t number) {
     of = &outline->covers.data[cover]; /* the array may have moved */
   }
   of->tensors[number] = add_ring(outline, access, windows, loop);
+  outline->tensors.data[of->tensors[number]].is_held = is_held(outline, of, number);
   if (windows != NULL && outline->tiling->slide.is_on) {
     add_sliding_loads(outline, cover, number, loop);
     return;
@@ -344,9 +352,11 @@ static void add_store(TileOutline *outline, int32_t cover, int32_t number) {
     if (of->facts->is_gather[i]) continue;
     if (!tile_stores_in_place(outline->kernel, &of->cover, source, access)) continue;
     of->tensors[number] = of->tensors[i];
+    outline->tensors.data[of->tensors[i]].is_held = false; /* it is a copy of one array before, of the other after */
     return;
   }
   of->tensors[number] = add_ring(outline, access, NULL, of->loop);
+  outline->tensors.data[of->tensors[number]].is_held = is_held(outline, of, number);
 }
 
 static void add_operands(TileOutline *outline, int32_t cover) {
@@ -563,6 +573,8 @@ static void add_transfer(const TileOutline *outline, const TileStep *step, CostS
   const TileAccess *access = &cover->accesses.accesses[step->access];
   const TileTensor *tensor = &outline->tensors.data[cover->tensors[step->access]];
   int64_t strides[KERNEL_MAX_DIMS], extents[KERNEL_MAX_DIMS], elements = 1;
+  *out_cycles = 0;
+  if (is_held(outline, cover, step->access)) return;
   memcpy(strides, cover->facts->strides[step->access], sizeof strides);
   bool is_dense = step->kind == STEP_RELOAD || step->kind == STEP_SPILL || access->kind == TILE_UPDATED;
   int32_t axis_count = tensor->axis_count;
@@ -706,7 +718,7 @@ static int64_t footprint_at(const TileOutline *outline, int32_t depth) {
   int64_t bytes = 0;
   for (int64_t t = 0; t < outline->tensors.count; t++) {
     const TileTensor *tensor = &outline->tensors.data[t];
-    bytes += slots_at(outline, tensor, depth) * tensor->slot_bytes;
+    if (!tensor->is_held) bytes += slots_at(outline, tensor, depth) * tensor->slot_bytes;
   }
   return bytes;
 }

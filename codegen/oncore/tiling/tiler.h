@@ -32,9 +32,11 @@ const Plan *tiler_plan_whole(Arena *arena, const Kernel *kernel, StringView name
 #define TILER_TRANSFERS_WEIGHT (1.0 / 32)
 
 /* Up to |most| plans of |kernel| that should move fewer bytes than the fastest in about as many cycles; how many there
- * are.  Lifetimes as those of tiler_plan. */
+ * are.  |held|, by buffer of the Kernel: those that are in the Buffer anyway, so that tiles which are copies of them
+ * count nothing; with these the plans may take more than the Buffer (plan_keep takes them away).  Lifetimes as those of
+ * tiler_plan. */
 int32_t tiler_plans_saving(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
-                           const TilerOptions *options, int32_t most, const Plan **out_plans);
+                           const TilerOptions *options, const bool *held, int32_t most, const Plan **out_plans);
 
 /* What tiler_plan would estimate, in cycles; infinity when it would fail. */
 double tiler_estimate(const Kernel *kernel, const MachineDescription *machine, const TilerOptions *options);

@@ -86,6 +86,7 @@ typedef struct TileTensor {
   int32_t loop;       /* in which its slots are filled anew */
   int32_t buffer;     /* of the Kernel, -1: sums and indices */
   int32_t fold;       /* of the Kernel that it sums up for, or -1 */
+  bool is_held;       /* its tiles are copies of an array that the Buffer has, and take no room */
 } TileTensor;
 
 /* The stages that one computation covers, or an index tile. */

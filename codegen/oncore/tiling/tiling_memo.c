@@ -30,6 +30,10 @@ void tiling_memo_destroy(TilingMemo *memo) {
   arena_destroy(memo->arena);
 }
 
+void tiling_memo_hold(TilingMemo *memo, const bool *held) {
+  tile_facts_hold(memo->facts, held);
+}
+
 /* The bytes of what a search varies; the extents of a Kernel's dims are the last. */
 typedef struct TilingKey {
   int8_t outer[KERNEL_MAX_DIMS], outer_count, flags, position, tap;

@@ -26,6 +26,9 @@ typedef struct TilingGridMemo {
 TilingMemo *tiling_memo_create(const Kernel *kernel, const MachineDescription *machine, int64_t most_bytes);
 void tiling_memo_destroy(TilingMemo *memo);
 
+/* As tile_facts_hold has it, before anything is known. */
+void tiling_memo_hold(TilingMemo *memo, const bool *held);
+
 /* What |tiling|, with loops over what it cuts alone, comes to; no estimate (infinity) where it takes more than the
  * memo's bytes.  Lives as long as |memo|.  Status as that of tile_outline_cost, where one of its depths fits. */
 MUST_USE Status tiling_memo_find(TilingMemo *memo, const Tiling *tiling, DiagSink *diag, const TilingKnown **out_known);
