@@ -7,6 +7,7 @@
 #include "codegen/oncore/plan/plan_stream.h"
 #include "codegen/oncore/run/loop_moves.h"
 #include "codegen/oncore/run/plan_copies.h"
+#include "codegen/oncore/run/plan_interface.h"
 #include "codegen/oncore/run/residency.h"
 #include "codegen/oncore/tiling/tiler.h"
 #include "hlo/analysis/execution_counts.h"
@@ -31,8 +32,22 @@ typedef struct RoomPlan {
 
 typedef ARRAY(StringView) NameArray;
 
+/* What a plan of a Kernel comes to under all interfaces with the same residents, apart from one another. */
+typedef struct PlanPrice {
+  bool is_known, is_there, has_transfers;
+  int64_t tiles; /* bytes */
+  double cycles;
+} PlanPrice;
+
+/* That of its own plan, and of the one in one tile. */
+typedef struct KeptPrice {
+  bool has_failed; /* neither is to be used */
+  PlanPrice own, whole;
+} KeptPrice;
+
 struct KeptPlans {
   StringMap kept;       /* key of a Kernel and interface, as text → KeptPlan */
+  StringMap prices;     /* of a Kernel and packed interface, as text → KeptPrice */
   IntMap wholes;        /* key of a Kernel → its plan in one tile, a pointer; 0: none that is another than its own */
   StringMap within;     /* key of a Kernel and bytes, as text → RoomPlan */
   StringMap strips;     /* of module_strips.c */
@@ -112,9 +127,10 @@ static const Plan *plan_within(void *self, const KernelUse *use, int64_t room) {
 
 /* --- plans under interfaces --- */
 
-static StringView interface_text(const PlanKeeper *keeper, const KernelUse *use, const PlanInterface *interface) {
+static StringView interface_text(Arena *arena, const PlanKeeper *keeper, const KernelUse *use,
+                                 const PlanInterface *interface) {
   StringBuilder text;
-  sb_init(&text, keeper->arena);
+  sb_init(&text, arena);
   sb_printf(&text, "%" PRIu64 " in %" PRId64 " to %" PRId64 " of %" PRId64, cache_key(keeper, use), interface->base,
             interface->limit, interface->room);
   for (int32_t r = 0; r < interface->count; r++) {
@@ -173,7 +189,7 @@ static Status make_kept(PlanKeeper *keeper, const KernelUse *use, const PlanInte
 }
 
 static KeptPlan *kept_plan(PlanKeeper *keeper, const KernelUse *use, const PlanInterface *interface) {
-  StringView key = interface_text(keeper, use, interface);
+  StringView key = interface_text(keeper->arena, keeper, use, interface);
   KeptPlan *kept = string_map_get(&keeper->cache->kept, key);
   if (kept == NULL) {
     kept = ARENA_NEW(keeper->arena, KeptPlan);
@@ -181,6 +197,58 @@ static KeptPlan *kept_plan(PlanKeeper *keeper, const KernelUse *use, const PlanI
     string_map_set(&keeper->cache->kept, key, kept);
   }
   return kept;
+}
+
+/* --- what plans come to --- */
+
+/* Of |plan| under |packed|.  Nothing of what it is found by is kept. */
+static Status find_price(const PlanKeeper *keeper, const Plan *plan, const PlanInterface *packed, PlanPrice *price) {
+  PlanKeeper trial = *keeper;
+  KeptPlan kept = {0};
+  trial.arena = arena_create();
+  Status status = try_plan(&trial, plan, packed, &kept);
+  *price = (PlanPrice){.is_known = true, .is_there = status == STATUS_OK && kept.plan != NULL};
+  if (price->is_there) {
+    price->has_transfers = has_transfers(kept.plan);
+    price->tiles = plan_own_tile_bytes(kept.plan);
+    price->cycles = kept.verdict.simulation.cycles;
+  }
+  arena_destroy(trial.arena);
+  return status;
+}
+
+/* Cycles under |interface|, by the price of |packed|; infinity: there is no room.  As make_kept chooses. */
+static double cycles_by_price(PlanKeeper *keeper, const KernelUse *use, const PlanInterface *interface,
+                              const PlanInterface *packed, KeptPrice *price) {
+  const MachineDescription *machine = keeper->machine;
+  const Plan *own = plan_within(keeper, use, interface->room);
+  if (own == NULL || price->has_failed) return INFINITY;
+  if (!price->own.is_known) price->has_failed = find_price(keeper, own, packed, &price->own) != STATUS_OK;
+  bool has_own = price->own.is_there && plan_interface_has_room(interface, machine, price->own.tiles);
+  double cycles = has_own ? price->own.cycles : INFINITY;
+  if (price->has_failed || interface->count == 0 || (has_own && price->own.has_transfers)) return cycles;
+  const Plan *whole = whole_plan(keeper, use);
+  if (whole == NULL) return cycles;
+  if (!price->whole.is_known) price->has_failed = find_price(keeper, whole, packed, &price->whole) != STATUS_OK;
+  bool has_whole = price->whole.is_there && plan_interface_has_room(interface, machine, price->whole.tiles);
+  return price->has_failed ? INFINITY : has_whole ? fmin(cycles, price->whole.cycles) : cycles;
+}
+
+static double kept_cycles(PlanKeeper *keeper, const KernelUse *use, const PlanInterface *interface) {
+  Arena *scratch = arena_create();
+  PlanInterface packed;
+  double cycles;
+  if (plan_interface_pack(scratch, use->kernel, keeper->machine, interface, &packed)) {
+    StringView key = interface_text(scratch, keeper, use, &packed), copy;
+    KeptPrice **price = (KeptPrice **)string_map_enter(&keeper->cache->prices, key, keeper->arena, &copy);
+    if (*price == NULL) *price = ARENA_NEW(keeper->arena, KeptPrice);
+    cycles = cycles_by_price(keeper, use, interface, &packed, *price);
+  } else {
+    const KeptPlan *kept = kept_plan(keeper, use, interface);
+    cycles = kept->plan != NULL ? kept->verdict.simulation.cycles : INFINITY;
+  }
+  arena_destroy(scratch);
+  return cycles;
 }
 
 /* --- what the choice asks --- */
@@ -198,8 +266,7 @@ static double cycles_of(void *self, const KernelUse *use, const PlanInterface *i
   if (plan_to_change(keeper, use) == NULL) return INFINITY;
   bool has_all = interface->limit == 0 || interface->limit == machine_buffer_usable(keeper->machine);
   if (interface->base == 0 && has_all && interface->room == 0) return plain_cycles(keeper, use);
-  const KeptPlan *kept = kept_plan(keeper, use, interface);
-  return kept->plan != NULL ? kept->verdict.simulation.cycles : INFINITY;
+  return kept_cycles(keeper, use, interface);
 }
 
 /* --- the new plans --- */
@@ -316,6 +383,7 @@ static Status replace(PlanKeeper *keeper, const KernelTable *kernels, const Resi
 KeptPlans *kept_plans_create(Arena *arena) {
   KeptPlans *cache = ARENA_NEW(arena, KeptPlans);
   string_map_init(&cache->kept, arena);
+  string_map_init(&cache->prices, arena);
   int_map_init(&cache->wholes, arena);
   string_map_init(&cache->within, arena);
   string_map_init(&cache->strips, arena);
