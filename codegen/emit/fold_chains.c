@@ -59,6 +59,7 @@ static void choose_strips(const Kernel *kernel, int stage, LoopStrategy *strateg
 
 #define CHAIN_APPLIES 4 /* at most, of a step: a longer one has work while its sum waits for the one before */
 #define CHAIN_REGISTERS 2
+#define CHAIN_ROWS 256 /* at least: fewer are over before their code is made */
 
 static int64_t innermost_extent(const Kernel *kernel, int stage) {
   for (int d = 0; d < kernel->dim_count; d++) {
@@ -75,7 +76,7 @@ static int side_by_side(const Kernel *kernel, const VecTarget *target, const Loo
     const KernelFold *fold = &kernel->folds[f];
     int64_t bits = strategy->outer_walk.parts[0].lanes * type_storage_bytes(fold->type) * 8;
     if (!fold_is_sum(kernel, f) || fold->stage != kernel->folds[0].stage) return 1;
-    if (innermost_extent(kernel, fold->stage) < 4 * FOLD_MOST_CHAINS) return 1;
+    if (innermost_extent(kernel, fold->stage) < CHAIN_ROWS) return 1;
     registers += ceil_div(bits, target->vector_bits);
   }
   for (int v = 0; v < kernel->value_count; v++)
