@@ -111,6 +111,9 @@ bool tile_windows_are_box(const Kernel *kernel, int32_t value, const TileWindows
 bool tile_guard_is_of_taps(const Kernel *kernel, int32_t guard, const TileWindows *windows);
 /* Whether |axis| is one of several that step along one another. */
 bool tile_axis_is_windowed(const TileWindows *windows, int32_t axis);
+/* Whether |axis|, inner, goes over positions whose taps are an outer dim, as in gradients of weights: these are fewer.
+ */
+bool tile_axis_is_position(const Kernel *kernel, const TileWindows *windows, int32_t axis);
 /* Positions along |axis| that points in |extents|, by dim of the Kernel, reach: 1 where it steps along another. */
 int64_t tile_window_extent(const TileWindows *windows, int32_t axis, const int64_t *extents);
 /* The part of the tile along |axis| that |points| see.  Of the dims that step along one axis at most one is ragged. */

@@ -247,6 +247,26 @@ static void windows_step_over_elements(void **state) {
   assert_int_equal(tile_window_extent(&windows, 1, whole), 1);
 }
 
+/* Of a gradient of weights: taps of rows, of columns, channels, then positions that are folded over, samples last. */
+static void inner_axes_with_fewer_outer_ones_are_positions(void **state) {
+  const Kernel *kernel =
+      make_kernel(*state,
+                  "HloModule m\nENTRY e { x = f32[3,16,20,8] parameter(0) dy = f32[3,8,10,4] parameter(1)\n"
+                  "  ROOT dw = f32[3,3,8,4] convolution(x, dy), window={size=8x10 pad=0_1x0_1 rhs_dilate=2x2},\n"
+                  "    dim_labels=f01b_i01o->01bf }\n");
+  TileWindows windows;
+  assert_true(tile_load_windows(kernel, first_load(kernel, 0), &windows));
+  for (int32_t i = 0; i < windows.axis_count; i++) {
+    const KernelDim *dim = &kernel->dims[windows.axes[i]];
+    bool is_position = dim->extent == 8 || dim->extent == 10;
+    if (dim->stage == KERNEL_OUTER || dim->extent == 3) is_position = false;
+    assert_int_equal(tile_axis_is_position(kernel, &windows, i), is_position);
+  }
+  kernel = make_kernel(*state, DEPTHWISE); /* taps are the inner ones */
+  assert_true(tile_load_windows(kernel, first_load(kernel, 0), &windows));
+  for (int32_t i = 0; i < windows.axis_count; i++) assert_false(tile_axis_is_position(kernel, &windows, i));
+}
+
 /* Columns 4 … 10 of 16 with taps 1 and 2 of 3 see 2 * 4 + 1 … 2 * 9 + 2: ten of them and two more. */
 static void window_of_points_is_a_range(void **state) {
   Fixture *fixture = *state;
@@ -356,6 +376,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(access_of_scatter_updates_whole_buffer, create, destroy),
       cmocka_unit_test_setup_teardown(windows_join_positions_and_taps, create, destroy),
       cmocka_unit_test_setup_teardown(windows_step_over_elements, create, destroy),
+      cmocka_unit_test_setup_teardown(inner_axes_with_fewer_outer_ones_are_positions, create, destroy),
       cmocka_unit_test_setup_teardown(window_of_points_is_a_range, create, destroy),
       cmocka_unit_test_setup_teardown(windows_leave_guards_of_taps, create, destroy),
       cmocka_unit_test_setup_teardown(windows_end_with_taps, create, destroy),

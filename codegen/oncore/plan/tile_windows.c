@@ -199,6 +199,16 @@ bool tile_axis_is_windowed(const TileWindows *windows, int32_t axis) {
   return is_windowed;
 }
 
+bool tile_axis_is_position(const Kernel *kernel, const TileWindows *windows, int32_t axis) {
+  const KernelDim *dims = kernel->dims;
+  int64_t taps = INT64_MAX;
+  for (int32_t i = 0; i < windows->axis_count; i++) {
+    bool is_other = i != axis && windows->along[i] == windows->along[axis];
+    if (is_other && dims[windows->axes[i]].stage == KERNEL_OUTER) taps = min_i64(taps, dims[windows->axes[i]].extent);
+  }
+  return dims[windows->axes[axis]].stage != KERNEL_OUTER && taps < dims[windows->axes[axis]].extent;
+}
+
 int64_t tile_window_extent(const TileWindows *windows, int32_t axis, const int64_t *extents) {
   int64_t reach = 1;
   for (int32_t i = 0; i < windows->axis_count; i++) {

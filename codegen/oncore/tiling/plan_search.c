@@ -54,6 +54,21 @@ typedef struct TilingList {
   Tiling tilings[DEEPEST * TILING_CHOICES];
 } TilingList;
 
+/* Cut positions are for windows that are too large for anything else: those of neighbouring parts share elements, which
+ * are loaded again.  They stay where that moves so many times the bytes of the best other tiling at most. */
+static const double CUT_TRANSFERS = 0.75;
+
+static void drop_cut_positions(TilingList *list) {
+  int32_t other = 0, kept = 0;
+  while (other < list->count && list->tilings[other].cuts_positions) other++;
+  double most = other < list->count ? CUT_TRANSFERS * list->tilings[other].transfers : INFINITY;
+  for (int32_t i = 0; i < list->count; i++) {
+    if (list->tilings[i].cuts_positions && list->tilings[i].transfers > most) continue;
+    list->tilings[kept++] = list->tilings[i];
+  }
+  list->count = kept;
+}
+
 /* By estimate, the best first.  Two slots let transfers and operations overlap; one has larger tiles and fewer
  * transfers; three are for commands that take unequal times, and for tiles in place. */
 static Status list_tilings(Arena *arena, TilingMemo *memo, const Kernel *kernel, const MachineDescription *machine,
@@ -77,6 +92,7 @@ static Status list_tilings(Arena *arena, TilingMemo *memo, const Kernel *kernel,
     }
   }
   arena_destroy(scratch);
+  drop_cut_positions(out_list);
   if (out_list->count > 0) return STATUS_OK;
   TilingScope scope = tiler_scope(machine, options, options->pipeline_depth > 0 ? options->pipeline_depth : 1);
   scope.memo = memo;

@@ -92,9 +92,10 @@ static bool is_sliding_tap(const TileOutline *outline, int32_t dim) {
   return outline->tiling->slide.is_on && dim == outline->tiling->slide.tap;
 }
 
-/* Inner dims of windows are there as a whole, but for the one along which they slide. */
+/* Inner dims of windows are there as a whole, but for the one along which they slide, and positions that are cut. */
 static bool is_whole_tap(const TileOutline *outline, const TileWindows *windows, int32_t axis) {
   if (is_sliding_tap(outline, windows->axes[axis])) return false;
+  if (outline->tiling->cuts_positions && tile_axis_is_position(outline->kernel, windows, axis)) return false;
   return outline->kernel->dims[windows->axes[axis]].stage != KERNEL_OUTER && tile_axis_is_windowed(windows, axis);
 }
 

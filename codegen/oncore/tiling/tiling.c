@@ -8,6 +8,9 @@
 
 enum { MAX_CANDIDATES = 64, MAX_ROUNDS = 64, MAX_PERMUTED = 3, GRID_POINTS = 1000, LEAST_SLICE = 16, MOST_STARTS = 8 };
 
+/* Windows that take less than one of so many parts of the Buffer with all positions need not be cut there. */
+enum { POSITIONS_SHARE = 2 };
+
 /* Extents to choose from, per dim, ascending; the last is the whole dim. */
 typedef struct CandidateSet {
   int32_t counts[KERNEL_MAX_DIMS];
@@ -26,6 +29,7 @@ typedef struct TilingSearch {
   Status status;
   CandidateSet *set, coarse, fine; /* |set|: which of the two is searched; the coarse one first */
   ARRAY(TileWindows) windows;      /* of all loads, but those that end */
+  bool has_positions;              /* of one of them those that are folded over take much of the Buffer */
   int64_t least_footprint;         /* of what any search for this depth looks at */
   Tiling least;                    /* that has it */
 } TilingSearch;
@@ -35,7 +39,8 @@ typedef struct TilingPoint {
   int32_t at[KERNEL_MAX_DIMS];
   Tiling tiling;
   int64_t footprint;
-  double cycles; /* as the search weighs them; infinity when it is not allowed or does not fit */
+  double cycles;    /* as the search weighs them; infinity when it is not allowed or does not fit */
+  double transfers; /* of TilingCost */
 } TilingPoint;
 
 #define TOO_LONG __builtin_inf()
@@ -173,6 +178,7 @@ static void set_cost(TilingSearch *search, const TilingKnown *known, TilingPoint
   if (known == NULL) return;
   const TilingCost *cost = tiling_known_cost(known, point->tiling.depth);
   point->footprint = cost->footprint;
+  point->transfers = cost->transfers;
   if (cost->footprint <= search->buffer_bytes) point->cycles = weight_of(search, cost);
   if (cost->footprint >= search->least_footprint) return;
   search->least_footprint = cost->footprint;
@@ -456,6 +462,21 @@ static bool is_padded_later(const Kernel *kernel, int32_t load) {
   return false;
 }
 
+/* Whether |windows| of |element| bytes, held with all positions that the Kernel folds over, take much of the Buffer. */
+static bool has_many_positions(const TilingSearch *search, const TileWindows *windows, int64_t element) {
+  const Kernel *kernel = search->kernel;
+  bool has_positions = false;
+  int64_t whole[KERNEL_MAX_DIMS], bytes = element;
+  for (int32_t i = 0; i < windows->axis_count; i++) {
+    int32_t dim = windows->axes[i];
+    bool is_held = kernel->dims[dim].stage == KERNEL_OUTER || tile_axis_is_windowed(windows, i);
+    whole[dim] = is_held ? kernel->dims[dim].extent : 1;
+    has_positions = has_positions || tile_axis_is_position(kernel, windows, i);
+  }
+  for (int32_t i = 0; i < windows->axis_count; i++) bytes *= tile_window_extent(windows, i, whole);
+  return has_positions && bytes > machine_buffer_usable(search->machine) / POSITIONS_SHARE;
+}
+
 static void find_windows(TilingSearch *search) {
   const Kernel *kernel = search->kernel;
   for (int32_t v = 0; v < kernel->value_count; v++) {
@@ -463,7 +484,10 @@ static void find_windows(TilingSearch *search) {
     if (tile_load_value(kernel, v) == NULL || is_padded_later(kernel, v)) continue;
     uint64_t dims;
     bool may_be_cut = tile_load_windows(kernel, v, &windows) && !tile_windows_end(&windows, &dims);
-    if (may_be_cut) array_push(&search->windows, search->scratch, windows);
+    if (!may_be_cut) continue;
+    array_push(&search->windows, search->scratch, windows);
+    int64_t element = type_storage_bytes(kernel->values[v].type);
+    search->has_positions = search->has_positions || has_many_positions(search, &windows, element);
   }
 }
 
@@ -519,6 +543,7 @@ static void add_choice(const TilingSearch *search, const TilingPoint *point, Til
   TilingPoint found = *point;
   compact_outer(search, &found);
   found.tiling.cycles = found.cycles;
+  found.tiling.transfers = found.transfers;
   XLAC_CHECK(choices->count < TILING_CHOICES);
   int32_t at = choices->count++;
   for (; at > 0 && is_less(found.cycles, choices->tilings[at - 1].cycles); at--)
@@ -562,6 +587,14 @@ static void find_choice(TilingSearch *search, const Tiling *form, TilingChoices 
   add_choice(search, &best, choices);
 }
 
+/* Those that cut positions, with whole or split stages in place. */
+static void add_cut_positions(TilingSearch *search, int32_t depth, TilingChoices *choices) {
+  Tiling form = {.splits_stages = true, .holds_windows = true, .cuts_positions = true, .depth = depth};
+  find_choice(search, &form, choices);
+  form.in_place = can_be_in_place(search, true);
+  if (form.in_place) find_choice(search, &form, choices);
+}
+
 Status tiling_search_forms(Arena *arena, const Kernel *kernel, const MachineDescription *machine,
                            const TilingScope *scope, DiagSink *diag, TilingChoices *out_choices) {
   TilingSearch search;
@@ -593,6 +626,7 @@ Status tiling_search_forms(Arena *arena, const Kernel *kernel, const MachineDesc
     sliding.slide.rows = sliding.slide.step;
     if (sliding.slide.rows > 1) find_choice(&search, &sliding, out_choices);
   }
+  if (forms == 2 && search.has_positions) add_cut_positions(&search, depth, out_choices);
   tiling_memo_destroy(search.own);
   RETURN_IF_ERROR(search.status);
   if (out_choices->count > 0) return STATUS_OK;

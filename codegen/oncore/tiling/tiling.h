@@ -23,16 +23,17 @@ typedef struct TileSlide {
 
 typedef struct Tiling {
   bool splits_stages;
-  bool spills_rows;   /* split stages: row buffers live in memory, not in the Buffer */
-  bool holds_windows; /* tiles hold windows once, with all taps; else each tap's elements are there by themselves */
-  TileSlide slide;    /* of split stages that hold windows */
-  bool in_place;      /* results take the tiles of operands that they are the last to read (tile_stores_in_place) */
-  int32_t depth;      /* slots of the rings */
-  int64_t slice;      /* elements in the Buffer of those that are updated at computed places; 0: all of them */
+  bool spills_rows;    /* split stages: row buffers live in memory, not in the Buffer */
+  bool holds_windows;  /* tiles hold windows once, with all taps; else each tap's elements are there by themselves */
+  bool cuts_positions; /* windows whose positions are folded over, as in gradients of weights: those at hand only */
+  TileSlide slide;     /* of split stages that hold windows */
+  bool in_place;       /* results take the tiles of operands that they are the last to read (tile_stores_in_place) */
+  int32_t depth;       /* slots of the rings */
+  int64_t slice;       /* elements in the Buffer of those that are updated at computed places; 0: all of them */
   int64_t extents[KERNEL_MAX_DIMS]; /* per dim of the Kernel, >= 1 */
   int32_t outer_count;              /* tiled outer dims, outermost loop first */
   int32_t outer[KERNEL_MAX_DIMS];
-  double cycles; /* estimate, once it has been found */
+  double cycles, transfers; /* estimates as TilingCost's, once they have been found */
 } Tiling;
 
 /* What a tiling comes to. */

@@ -59,9 +59,9 @@ static TilingKey form_key(const Tiling *form) {
   for (int32_t i = 0; i < form->outer_count; i++) key.outer[i] = (int8_t)form->outer[i];
   const TileSlide *slide = &form->slide;
   bool loads_together = slide->is_on && slide->rows > 1; /* as many rows as its step, which the dims tell */
-  bool flags[] = {form->splits_stages, form->spills_rows, form->holds_windows,
-                  form->in_place,      slide->is_on,      loads_together};
-  for (int i = 0; i < 6; i++) key.flags = (int8_t)(key.flags | flags[i] << i);
+  bool flags[] = {form->splits_stages, form->spills_rows, form->holds_windows, form->in_place,
+                  slide->is_on,        loads_together,    form->cuts_positions};
+  for (int i = 0; i < 7; i++) key.flags = (int8_t)(key.flags | flags[i] << i);
   if (slide->is_on) {
     key.position = (int8_t)slide->position;
     key.tap = (int8_t)slide->tap;
