@@ -339,16 +339,16 @@ class Chart {
   }
 
   paintBoxes(context, area, track) {
-    const labels = [];
+    const shown = [];
     for (const box of this.model.boxes) {
       if (box.track !== area.number || box.to <= this.time.from || box.from >= this.time.to) continue;
       const r = this.rectangle(area, box);
       if (r.top > area.top + area.height || r.top + r.height < area.top) continue;
       this.paintBox(context, box, r);
-      if (!box.faint && r.width > 46 && r.height > 13) labels.push([box, r]);
+      if (!box.faint) shown.push([box, r]);
     }
     this.paintParts(context, area, track);
-    for (const [box, r] of labels) this.paintLabel(context, area, box, r);
+    shown.forEach(([box], number) => this.paintLabel(context, area, box, this.uncovered(shown, number)));
     for (const box of this.outlined(area.number)) {
       const r = this.rectangle(area, box);
       context.strokeStyle = this.style("text");
@@ -356,6 +356,17 @@ class Chart {
       context.strokeRect(r.left, r.top, r.width, r.height);
       context.lineWidth = 1;
     }
+  }
+
+  /* The rectangle of box |number| up to where a later one of its item covers its middle: that one has its own label. */
+  uncovered(shown, number) {
+    const [box, r] = shown[number], middle = r.top + r.height / 2;
+    let right = r.left + r.width;
+    for (let next = number + 1; next < shown.length && shown[next][0].item === box.item; next++) {
+      const over = shown[next][1];
+      if (over.left > r.left && over.top <= middle && over.top + over.height >= middle) right = Math.min(right, over.left);
+    }
+    return { ...r, width: right - r.left };
   }
 
   outlined(track) {

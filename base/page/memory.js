@@ -5,7 +5,7 @@
 
 const KIND_COLOURS = {
   buffer: "c0", pinned: "c1",
-  temporary: "c0", scratch: "c5", guest: "c7", result: "c2", "donated argument": "c1", argument: "c9", constant: "c8",
+  temporary: "c0", scratch: "c5", guest: "c7", result: "c2", "donated argument": "c1", argument: "c9", constant: "c8", residents: "c4",
 };
 const COLOUR_COUNT = 11; // c0 … c10; c11 is for the others
 const ALIVE_ROWS = { workspace: 60, other: 6 }; // of a table before "more"

@@ -61,6 +61,11 @@ def show_memory(chromium):
     page.move(5, 5)
     check("nothing hovered", page.evaluate("memoryView.part('tip').hidden"), True)
 
+    shown = "[[{item: 1}, {left: 0, top: 0, width: 100, height: 20}], [{item: %d}, {left: 40, top: %d, width: 80, height: 20}]]"
+    label = "memoryView.chart.uncovered(" + shown + ", 0).width"
+    check("a label ends where a later value of its buffer begins", page.evaluate(label % (1, 0)), 40)
+    check("but not where that lies above its middle, or is another buffer's", page.evaluate(f"[{label % (1, 11)}, {label % (2, 0)}]"), [100, 100])
+
     page.click(x, y)
     check("clicked", page.evaluate("text('details')"), has("b\n", "f32[8,8]{1,0}", "read by", "c"))
     position = page.evaluate("memoryView.chart.position")
