@@ -324,6 +324,7 @@ static void extend_scratch(CodeDraft *draft, int32_t before) {
 
 static void add_workspace(BufferAssignment *assignment, int64_t more) {
   assignment->workspace_bytes += more;
+  assignment->resident_bytes += more;
   assignment->lower_bound_bytes += more;
   if (more > 0) assignment->workspace_alignment = max_i64(assignment->workspace_alignment, SPACE_ALIGNMENT);
 }

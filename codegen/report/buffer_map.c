@@ -59,6 +59,10 @@ static void print_totals(StringBuilder *out, const HloModule *module, const Buff
           : arena_printf(scratch, "%lld bytes of them in donated arguments", (long long)assignment->aliased_bytes));
   print_total(out, "workspace", assignment->workspace_bytes, peak_note(assignment, scratch));
   print_spaces(out, assignment, scratch);
+  if (assignment->resident_bytes > 0)
+    print_total(out, "  residents", assignment->resident_bytes,
+                arena_printf(scratch, "of the workspace, from %lld: the Buffer, in which arrays stay between kernels",
+                             (long long)(assignment->workspace_bytes - assignment->resident_bytes)));
   if (assignment->scratch_bytes_per_worker > 0)
     print_total(out, "per thread", assignment->scratch_bytes_per_worker, "scratch of each further thread");
   print_total(out, "constants", assignment->constant_bytes, "in the object");
@@ -220,6 +224,7 @@ static void json_totals(JsonWriter *json, const HloModule *module, const BufferA
   json_field_int(json, "constant_bytes", assignment->constant_bytes);
   if (assignment->prepared_bytes > 0) json_field_int(json, "prepared_bytes", assignment->prepared_bytes);
   json_field_int(json, "workspace_bytes", assignment->workspace_bytes);
+  if (assignment->resident_bytes > 0) json_field_int(json, "resident_bytes", assignment->resident_bytes);
   json_field_int(json, "workspace_alignment", assignment->workspace_alignment);
   json_field_int(json, "lower_bound_bytes", assignment->lower_bound_bytes);
   json_field_int(json, "scratch_bytes_per_worker", assignment->scratch_bytes_per_worker);

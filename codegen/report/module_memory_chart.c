@@ -3,10 +3,18 @@
 #include "codegen/report/report_internal.h"
 
 /* A BufferAssignment as a MemoryChart: the workspace with scratch and, one after the other, results, arguments and
- * constants, each a region. */
+ * constants, each a region; the end of the workspace that is in use all the time is one of its own. */
 
-/* The last only where something is prepared. */
-enum { REGION_WORKSPACE, REGION_RESULTS, REGION_ARGUMENTS, REGION_CONSTANTS, REGION_PREPARED, REGION_COUNT };
+/* The last two only where something is prepared, or stays in a Buffer. */
+enum {
+  REGION_WORKSPACE,
+  REGION_RESULTS,
+  REGION_ARGUMENTS,
+  REGION_CONSTANTS,
+  REGION_PREPARED,
+  REGION_RESIDENTS,
+  REGION_COUNT
+};
 
 typedef struct ChartMaker {
   Arena *arena;
@@ -143,6 +151,20 @@ static void add_scratch(ChartMaker *maker, const BufferScratch *taken) {
                                   .values = value}));
 }
 
+/* All of its region, from the first instruction to the last. */
+static void add_residents(ChartMaker *maker) {
+  MemoryChartSpan *life = ARENA_NEW(maker->arena, MemoryChartSpan);
+  *life = (MemoryChartSpan){0, maker->assignment->schedule_length};
+  array_push(&maker->buffers, maker->arena,
+             ((MemoryChartBuffer){.name = SV("residents"),
+                                  .reason = SV("stands for the Buffer, in which arrays stay between kernels"),
+                                  .kind = "residents",
+                                  .region = REGION_RESIDENTS,
+                                  .size = maker->assignment->resident_bytes,
+                                  .life_count = 1,
+                                  .lives = life}));
+}
+
 /* --- regions --- */
 
 static StringView part_name(const ChartMaker *maker, const BufferAllocation *allocation) {
@@ -176,7 +198,8 @@ static void place_allocations(ChartMaker *maker, int64_t sizes[REGION_COUNT]) {
       array_push(&maker->parts[region], maker->arena,
                  ((MemoryChartPart){maker->start_of[i], part_name(maker, allocation)}));
   }
-  sizes[REGION_WORKSPACE] = assignment->workspace_bytes;
+  sizes[REGION_WORKSPACE] = assignment->workspace_bytes - assignment->resident_bytes;
+  sizes[REGION_RESIDENTS] = assignment->resident_bytes;
 }
 
 static StringView region_note(const ChartMaker *maker, int region) {
@@ -190,8 +213,14 @@ static StringView region_note(const ChartMaker *maker, int region) {
       report_human_bytes(&text, assignment->scratch_bytes_per_worker);
       sb_append_cstring(&text, " more per thread");
     }
+    if (assignment->resident_bytes > 0) {
+      sb_append_cstring(&text, "; ");
+      report_human_bytes(&text, assignment->resident_bytes);
+      sb_append_cstring(&text, " more of residents");
+    }
     return sb_view(&text);
   }
+  if (region == REGION_RESIDENTS) return SV("the Buffer between kernels: the workspace's end");
   sb_printf(&text, "%lld of them", (long long)maker->parts[region].count);
   if (region == REGION_RESULTS && assignment->aliased_bytes > 0) {
     sb_append_cstring(&text, "; ");
@@ -202,7 +231,7 @@ static StringView region_note(const ChartMaker *maker, int region) {
 }
 
 static const MemoryChartRegion *regions_of(ChartMaker *maker) {
-  static const char *const names[] = {"workspace", "results", "arguments", "constants", "prepared"};
+  static const char *const names[] = {"workspace", "results", "arguments", "constants", "prepared", "residents"};
   int64_t sizes[REGION_COUNT] = {0};
   place_allocations(maker, sizes);
   MemoryChartRegion *regions = ARENA_NEW_ARRAY(maker->arena, MemoryChartRegion, REGION_COUNT);
@@ -211,7 +240,8 @@ static const MemoryChartRegion *regions_of(ChartMaker *maker) {
         .name = names[region],
         .note = region_note(maker, region),
         .size = sizes[region],
-        .lower_bound = region == REGION_WORKSPACE ? maker->assignment->lower_bound_bytes : -1,
+        .lower_bound =
+            region == REGION_WORKSPACE ? maker->assignment->lower_bound_bytes - maker->assignment->resident_bytes : -1,
         .part_count = (int32_t)maker->parts[region].count,
         .parts = maker->parts[region].data,
     };
@@ -226,10 +256,14 @@ MemoryChart report_memory_chart(Arena *arena, const HloModule *module, const Buf
   const MemoryChartRegion *regions = regions_of(&maker);
   for (int32_t i = 0; i < assignment->buffer_count; i++) add_buffer(&maker, &assignment->buffers[i]);
   for (int32_t i = 0; i < assignment->scratch_count; i++) add_scratch(&maker, &assignment->scratches[i]);
+  if (assignment->resident_bytes > 0) add_residents(&maker);
+  int last = assignment->resident_bytes > 0   ? REGION_RESIDENTS
+             : assignment->prepared_bytes > 0 ? REGION_PREPARED
+                                              : REGION_CONSTANTS;
   return (MemoryChart){.unit = "position",
                        .length = assignment->schedule_length,
                        .regions = regions,
-                       .region_count = assignment->prepared_bytes > 0 ? REGION_COUNT : REGION_PREPARED,
+                       .region_count = last + 1,
                        .buffers = maker.buffers.data,
                        .buffer_count = (int32_t)maker.buffers.count,
                        .steps = steps};

@@ -5,7 +5,8 @@
 #include "codegen/report/report_internal.h"
 
 /* The workspace as a picture of characters: addresses from top to bottom, the schedule from left to right, from where
- * the first temporary begins to where the last one ends; a letter for each large Buffer or scratch of a Kernel. */
+ * the first temporary begins to where the last one ends; a letter for each large Buffer or scratch of a Kernel.
+ * Residents come after what is drawn. */
 
 enum { COLUMNS = 72, ROWS = 16 };
 
@@ -100,7 +101,8 @@ static void draw_all(Picture *picture, StringBuilder *legend) {
 }
 
 void report_workspace_picture(StringBuilder *out, const BufferAssignment *assignment, Arena *scratch) {
-  Picture picture = {.assignment = assignment, .height = assignment->workspace_bytes, .first = INT64_MAX};
+  Picture picture = {
+      .assignment = assignment, .height = assignment->workspace_bytes - assignment->resident_bytes, .first = INT64_MAX};
   for (int32_t i = 0; i < assignment->buffer_count; i++) add_buffer(&picture, &assignment->buffers[i], scratch);
   for (int32_t i = 0; i < assignment->scratch_count; i++) add_scratch(&picture, &assignment->scratches[i], scratch);
   if (picture.areas.count == 0) return;

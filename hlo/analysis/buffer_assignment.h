@@ -130,6 +130,8 @@ typedef struct BufferAssignment {
   HloBuffer *buffers;
   BufferAllocation *allocations;
   int64_t workspace_bytes; /* all TEMP allocations together: temporaries and scratch of one thread */
+  int64_t resident_bytes; /* of these the last, in use all through a run: a vector processor's Buffer, where arrays stay
+                             in it from Kernel to Kernel; no allocation */
   int64_t workspace_alignment;
   int64_t lower_bound_bytes; /* no placement needs a smaller workspace under this schedule, wherever guests live */
   int64_t argument_bytes, result_bytes, constant_bytes, aliased_bytes;
