@@ -13,9 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#define SPIN_ROUNDS 1000 /* pauses of 40 to 140 cycles each */
-#define LOCK_ROUNDS 100  /* the same, for a mutex that is held for some hundred cycles */
+#define SPIN_ROUNDS 1000         /* pauses of 40 to 140 cycles each */
+#define LOCK_ROUNDS 100          /* the same, for a mutex that is held for some hundred cycles */
+#define LONGEST_YIELDING 1000000 /* nanoseconds */
 
 /* One call of parallel_for, on its caller's stack. */
 typedef struct Job {
@@ -62,6 +64,28 @@ static void lock(XlacThreadPool *pool) {
   pthread_mutex_lock(&pool->mutex);
 }
 
+static int64_t nanoseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Waits for |is_over|, but not for long: some dozen microseconds, in which nothing else is let to the processor, and
+ * then about as long as a chunk took, |chunk| nanoseconds, in which whatever wants the processor gets it.  Who
+ * waits for another's last chunk so is there when it ends.  Asleep it would be late by the time that the system takes
+ * to wake a thread, a good part of a millisecond on some, by when the other sleeps in turn: and so job after job. */
+static void spin_until(bool (*is_over)(const void *), const void *what, int64_t chunk) {
+  for (int i = 0; i < SPIN_ROUNDS; i++) {
+    if (is_over(what)) return;
+    pause_briefly();
+  }
+  int64_t end = nanoseconds() + (chunk < LONGEST_YIELDING ? chunk : LONGEST_YIELDING);
+  while (nanoseconds() < end) {
+    if (is_over(what)) return;
+    sched_yield();
+  }
+}
+
 /* --- the list of jobs; the mutex is held --- */
 
 static void add_job(XlacThreadPool *pool, Job *job) {
@@ -82,51 +106,57 @@ static void remove_job(XlacThreadPool *pool, const Job *job) {
 
 /* --- chunks --- */
 
-/* Runs chunks until all are claimed; how many.  The caller takes them from the first one up, the others from the last
- * one down: in a job like the one before, each finds in its own caches what it left there. */
-static int64_t run_chunks(Job *job, int64_t worker) {
-  int64_t done = 0;
-  for (;; done++) {
-    if (atomic_fetch_add_explicit(&job->claimed, 1, memory_order_relaxed) >= job->count) return done;
-    int64_t index = done;
+typedef struct ChunksDone {
+  int64_t count;
+  int64_t each; /* nanoseconds of one */
+} ChunksDone;
+
+/* Runs chunks until all are claimed.  The caller takes them from the first one up, the others from the last one down:
+ * in a job like the one before, each finds in its own caches what it left there. */
+static ChunksDone run_chunks(Job *job, int64_t worker) {
+  int64_t start = nanoseconds(), done = 0;
+  while (atomic_fetch_add_explicit(&job->claimed, 1, memory_order_relaxed) < job->count) {
+    int64_t index = done++;
     if (worker > 0) index = job->count - 1 - atomic_fetch_add_explicit(&job->from_end, 1, memory_order_relaxed);
     job->body(job->context, index, worker);
   }
+  return (ChunksDone){done, done > 0 ? (nanoseconds() - start) / done : 0};
 }
 
 static void add_finished(Job *job, int64_t done) {
   atomic_fetch_add_explicit(&job->finished, done, memory_order_relaxed);
 }
 
-static bool is_finished(const Job *job) {
+static bool is_finished(const void *of) {
+  const Job *job = of;
   return atomic_load_explicit(&job->finished, memory_order_relaxed) == job->count;
 }
 
 /* --- the pool's threads --- */
 
-static void help(XlacThreadPool *pool, Job *job, int64_t worker) {
+/* Nanoseconds that a chunk took. */
+static int64_t help(XlacThreadPool *pool, Job *job, int64_t worker) {
   job->helpers++;
   pthread_mutex_unlock(&pool->mutex);
-  int64_t done = run_chunks(job, worker);
+  ChunksDone done = run_chunks(job, worker);
   lock(pool);
   remove_job(pool, job);
-  add_finished(job, done);
+  add_finished(job, done.count);
   job->helpers--;
   if (job->helpers == 0) pthread_cond_broadcast(&pool->helper_left);
+  return done.each;
 }
 
-static void spin_for_job(XlacThreadPool *pool) {
-  for (int i = 0; i < SPIN_ROUNDS; i++) {
-    if (atomic_load_explicit(&pool->job_count, memory_order_relaxed) > 0) return;
-    pause_briefly();
-  }
+static bool has_jobs(const void *of) {
+  const XlacThreadPool *pool = of;
+  return atomic_load_explicit(&pool->job_count, memory_order_relaxed) > 0;
 }
 
-/* False when there will be none. */
-static bool wait_for_job(XlacThreadPool *pool) {
+/* After a chunk of |chunk| nanoseconds; false when there will be none. */
+static bool wait_for_job(XlacThreadPool *pool, int64_t chunk) {
   if (pool->jobs == NULL && !pool->is_stopping) {
     pthread_mutex_unlock(&pool->mutex);
-    spin_for_job(pool);
+    spin_until(has_jobs, pool, chunk);
     lock(pool);
   }
   while (pool->jobs == NULL && !pool->is_stopping) {
@@ -140,8 +170,9 @@ static bool wait_for_job(XlacThreadPool *pool) {
 static void *worker_main(void *argument) {
   const Worker *worker = argument;
   XlacThreadPool *pool = worker->pool;
+  int64_t chunk = 0;
   lock(pool);
-  while (wait_for_job(pool)) help(pool, pool->jobs, worker->number);
+  while (wait_for_job(pool, chunk)) chunk = help(pool, pool->jobs, worker->number);
   pthread_mutex_unlock(&pool->mutex);
   return NULL;
 }
@@ -163,10 +194,6 @@ static void wake_helpers(XlacThreadPool *pool, int64_t wanted) {
   for (int64_t i = 0; i < wanted && i < pool->sleeping; i++) pthread_cond_signal(&pool->job_came);
 }
 
-static void spin_until_finished(const Job *job) {
-  for (int i = 0; i < SPIN_ROUNDS && !is_finished(job); i++) pause_briefly();
-}
-
 void xlac_thread_pool_parallel_for(void *user_data, void (*body)(void *context, int64_t index, int64_t worker),
                                    void *context, int64_t n) {
   XlacThreadPool *pool = user_data;
@@ -180,13 +207,13 @@ void xlac_thread_pool_parallel_for(void *user_data, void (*body)(void *context, 
   add_job(pool, &job);
   wake_helpers(pool, n - 1);
   pthread_mutex_unlock(&pool->mutex);
-  int64_t done = run_chunks(&job, 0);
+  ChunksDone done = run_chunks(&job, 0);
   lock(pool);
   remove_job(pool, &job);
-  add_finished(&job, done);
+  add_finished(&job, done.count);
   if (!is_finished(&job)) {
     pthread_mutex_unlock(&pool->mutex);
-    spin_until_finished(&job);
+    spin_until(is_finished, &job, done.each);
     lock(pool);
   }
   while (job.helpers > 0 || !is_finished(&job)) pthread_cond_wait(&pool->helper_left, &pool->mutex);

@@ -1,3 +1,7 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* RUSAGE_THREAD */
+#endif
+
 #include "xlac/thread_pool.h"
 
 #include <pthread.h>
@@ -9,7 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -73,6 +79,50 @@ static void thread_pool_runs_many_small_jobs(void **state) {
   enum { JOBS = 20000 };
   for (int i = 0; i < JOBS; i++) xlac_thread_pool_parallel_for(pool, add_one, sums, 5);
   for (int i = 0; i < 5; i++) assert_int_equal(sums[i], JOBS);
+  xlac_thread_pool_destroy(pool);
+}
+
+/* How often this thread has gone to sleep. */
+static long count_sleeps(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nvcsw;
+}
+
+static int64_t microseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+typedef struct Ended {
+  int64_t worker, at;
+} Ended;
+
+/* The caller's chunks take 400 us, those of others half as long again. */
+static void work_unevenly(void *context, int64_t index, int64_t worker) {
+  int64_t end = microseconds() + (worker == 0 ? 400 : 600);
+  while (microseconds() < end) continue;
+  ((Ended *)context)[index] = (Ended){worker, microseconds()};
+}
+
+/* A caller whose own chunk is done before another's does not sleep over that: it would be woken late, and the other by
+ * then be asleep in its turn.  Whatever else the machine does: of the jobs in which the caller has to wait for a part
+ * of a chunk, it stays awake in most. */
+static void thread_pool_caller_stays_awake_for_a_chunk(void **state) {
+  (void)state;
+  XlacThreadPool *pool = xlac_thread_pool_create(2);
+  int waited = 0, awake = 0;
+  for (int i = 0; i < 200; i++) {
+    Ended ended[2];
+    long before = count_sleeps();
+    xlac_thread_pool_parallel_for(pool, work_unevenly, ended, 2);
+    int64_t late = ended[1].at - ended[0].at;
+    if (ended[1].worker == 0 || late < 150 || late > 350) continue;
+    waited++;
+    awake += count_sleeps() == before;
+  }
+  assert_true(2 * awake >= waited);
   xlac_thread_pool_destroy(pool);
 }
 
@@ -182,6 +232,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(thread_pool_runs_each_chunk_once),
       cmocka_unit_test(thread_pool_runs_many_small_jobs),
+      cmocka_unit_test(thread_pool_caller_stays_awake_for_a_chunk),
       cmocka_unit_test(thread_pool_of_one_stays_in_the_thread),
       cmocka_unit_test(thread_pool_destroy_without_a_job),
       cmocka_unit_test(thread_pool_bodies_may_call_again),
