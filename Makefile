@@ -238,7 +238,7 @@ run: setup-run
 	@$(MAKE) --no-print-directory run-built
 
 run-built: all
-	@$(if $(ARGS),$(XLAC) $(ARGS),CC=$(CC) examples/run_example $(XLAC) $(BUILD)/examples)
+	@$(if $(ARGS),$(XLAC) $(ARGS),CC='$(CC)' examples/run_example $(XLAC) $(BUILD)/examples)
 
 test: setup
 	@$(MAKE) --no-print-directory test-built
