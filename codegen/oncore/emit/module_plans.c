@@ -188,7 +188,23 @@ Status module_plans_make(Arena *arena, const HloModule *module, const KernelTabl
                              .uses = maker.sequence.data,
                              .identity_count = (int32_t)maker.plan_of_identity.count,
                              .plan_of_identity = maker.plan_of_identity.data,
-                             .bound = module_bound_find(module, machine)};
+                             .bound = module_bound_find(module, machine),
+                             .known_spaces = ARENA_NEW(arena, IntMap)};
+  int_map_init(out_plans->known_spaces, arena);
+  return STATUS_OK;
+}
+
+/* The space of |plan|: plans that differ in their names alone have the same commands. */
+static Status find_space(Arena *arena, const ModulePlans *plans, const Plan *plan, const VecTarget *targets,
+                         int target_count, DiagSink *diag, PlanSpace *out_space) {
+  const PlanSpace *known = pointer_map_get(plans->known_spaces, plan->commands);
+  if (known == NULL) {
+    PlanSpace *made = ARENA_NEW(arena, PlanSpace);
+    RETURN_IF_ERROR(plan_space_make(arena, plan, plans->machine, targets, target_count, diag, made));
+    if (plan->command_count > 0) pointer_map_set(plans->known_spaces, plan->commands, made);
+    known = made;
+  }
+  *out_space = *known;
   return STATUS_OK;
 }
 
@@ -196,8 +212,7 @@ Status module_plans_lay_out(Arena *arena, ModulePlans *plans, const VecTarget *t
                             DiagSink *diag) {
   PlanSpace *spaces = ARENA_NEW_ARRAY(arena, PlanSpace, plans->count);
   for (int32_t p = 0; p < plans->count; p++)
-    RETURN_IF_ERROR(
-        plan_space_make(arena, plans->plans[p].plan, plans->machine, targets, target_count, diag, &spaces[p]));
+    RETURN_IF_ERROR(find_space(arena, plans, plans->plans[p].plan, targets, target_count, diag, &spaces[p]));
   plans->spaces = spaces;
   plans->resident_bytes = 0;
   for (int32_t p = 0; p < plans->count; p++) {

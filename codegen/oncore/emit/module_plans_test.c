@@ -79,12 +79,32 @@ static void module_plans_fail_where_nothing_fits(void **state) {
   assert_string_equal(fixture->diag.last->code, "oncore-too-small");
 }
 
+/* A choice of what stays has many plans of the one before it, some under other names. */
+static void module_plans_know_what_was_laid_out(void **state) {
+  Fixture *fixture = *state;
+  ModulePlans plans;
+  const VecTarget target = {.vector_bits = 256};
+  assert_int_equal(make(fixture, TWICE, make_machine(fixture, "vp-tiny"), PLANS_ALONE, &plans), STATUS_OK);
+  assert_int_equal(module_plans_lay_out(fixture->arena, &plans, &target, 1, &fixture->diag), STATUS_OK);
+  Plan renamed = *plans.plans[1].plan;
+  ModulePlan others[] = {plans.plans[1], plans.plans[0]};
+  renamed.name = SV("other");
+  others[0].plan = &renamed;
+  ModulePlans copy = plans;
+  copy.plans = others;
+  assert_int_equal(module_plans_lay_out(fixture->arena, &copy, &target, 1, &fixture->diag), STATUS_OK);
+  assert_ptr_equal(copy.spaces[0].variants, plans.spaces[1].variants);
+  assert_ptr_equal(copy.spaces[1].variants, plans.spaces[0].variants);
+  assert_ptr_not_equal(copy.spaces[0].variants, copy.spaces[1].variants);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(module_plans_are_shared_by_equal_kernels, create, destroy),
       cmocka_unit_test_setup_teardown(module_plans_compare_when_asked, create, destroy),
       cmocka_unit_test_setup_teardown(module_plans_have_all_arithmetic_on_floats, create, destroy),
       cmocka_unit_test_setup_teardown(module_plans_fail_where_nothing_fits, create, destroy),
+      cmocka_unit_test_setup_teardown(module_plans_know_what_was_laid_out, create, destroy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
