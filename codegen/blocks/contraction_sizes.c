@@ -21,6 +21,8 @@
 #define STREAM_AHEAD_BYTES 768
 #define STREAM_AHEAD_BYTES_SHORT 1024
 #define FIRST_CACHE_BYTES (28 << 10)
+/* Of a large one, in one block of the depth: a panel of 256 × 32 floats and fourteen rows of it. */
+#define LARGE_FIRST_CACHE_BYTES (46 << 10)
 #define SECOND_CACHE_BYTES (400 << 10)
 #define SECOND_CACHE_SETS 1024
 #define FAR_BYTES (1 << 20) /* what lies further away than these caches, mostly */
@@ -322,15 +324,20 @@ static double packed_share(const ContractionBlocking *blocking) {
   return (double)blocking->strip_length / ((double)blocking->strip_run * blocking->tile_rows);
 }
 
+static double first_cache_bytes(const ContractionBlocking *blocking) {
+  bool is_large = blocking->has_large_caches && blocking->block_count == 1;
+  return is_large ? LARGE_FIRST_CACHE_BYTES : FIRST_CACHE_BYTES;
+}
+
 /* Of reading |bytes| in order where |kept| of them are read again and again. */
-static double reading_cost(double bytes, double kept) {
-  if (kept <= FIRST_CACHE_BYTES) return 0;
+static double reading_cost(const ContractionBlocking *blocking, double bytes, double kept) {
+  if (kept <= first_cache_bytes(blocking)) return 0;
   return bytes / LINE_BYTES * (kept <= SECOND_CACHE_BYTES ? line_of_second : line_of_memory);
 }
 
 /* Of reading the whole rhs once for rows of tiles. */
 static double rhs_reading_cost(const ContractionBlocking *blocking, const PackingCosts *packing) {
-  double bytes = rhs_bytes(blocking), total = reading_cost(bytes, bytes);
+  double bytes = rhs_bytes(blocking), total = reading_cost(blocking, bytes, bytes);
   double pages = (double)blocking->depth.size * packing->row_pages;
   double visits = (double)ceil_div(blocking->panel_count, blocking->panels_per_chunk);
   double rows = (double)(blocking->tiles_per_block * blocking->tile_rows);
@@ -419,7 +426,7 @@ static double sums_moving_cost(const ContractionBlocking *blocking, const PlaceC
   double total = vectors * sum_cost * (2 * again + 1);
   /* nothing asks ahead for rows of the matrix unit's registers */
   if (blocking->in_matrix_unit && 2 * kept > SECOND_CACHE_BYTES) total += bytes / LINE_BYTES * again * result_line_far;
-  if (!blocking->sums_in_result) return total + reading_cost(bytes * 2 * again, 2 * kept);
+  if (!blocking->sums_in_result) return total + reading_cost(blocking, bytes * 2 * again, 2 * kept);
   double line = again * result_line_cost(blocking, place, kept);
   if (!blocking->stores_sums) line += result_line_cost(blocking, place, 0);
   return total + bytes / LINE_BYTES * line + place->edge_share * again * vectors * EDGE_MOVES * sum_cost;
@@ -490,12 +497,12 @@ static double cost(const ContractionBlocking *blocking, const PackingCosts *pack
   if (blocking->rhs_in_place && blocking->rhs_may_stay)
     total += tiles * panels * depth * (passes ? place->row_pages : place->row_in_place);
   else
-    total += reading_cost(tiles * columns * depth * bytes, panel_bytes + rows_bytes);
+    total += reading_cost(blocking, tiles * columns * depth * bytes, panel_bytes + rows_bytes);
   double lhs_bytes = rows * depth * bytes * share;
   if (is_across)
     total += tiles * panels * depth * across_cost(blocking, rows_bytes, panel_bytes);
   else
-    total += reading_cost(panels * lhs_bytes, kept_with_rows(blocking, rows_bytes, panel_bytes));
+    total += reading_cost(blocking, panels * lhs_bytes, kept_with_rows(blocking, rows_bytes, panel_bytes));
   double times = blocking->rhs_kept ? 1 : (double)ceil_div(blocking->tile_count, blocking->tiles_per_block);
   total += passes ? passing_cost(blocking, packing) : times * rhs_reading_cost(blocking, packing);
   if (!blocking->rhs_in_place) {
@@ -506,7 +513,7 @@ static double cost(const ContractionBlocking *blocking, const PackingCosts *pack
   if (!blocking->lhs_in_place) {
     times = (double)ceil_div(blocking->panel_count, blocking->panels_per_chunk);
     total += times * (rows * depth * share * blocking->group * element_packing(&packing->lhs, blocking->block_depth) +
-                      reading_cost(lhs_bytes, lhs_bytes));
+                      reading_cost(blocking, lhs_bytes, lhs_bytes));
   }
   return total;
 }

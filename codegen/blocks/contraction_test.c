@@ -104,6 +104,23 @@ static void contraction_with_a_rhs_that_passes_keeps_a_tile(void **state) {
   arena_destroy(arena);
 }
 
+/* A panel of 256 × 32 floats and fourteen rows stay in a first-level cache of 48 KiB: a product that deep is one block,
+ * whose sums go through no memory from block to block. */
+static void contraction_as_deep_as_a_large_cache_is_one_block(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  TestCase test = matrix_case(196, 1024, 256, ROWS, ROWS, ROWS);
+  test.epilogue = RESIDUAL;
+  test.bias = test.result;
+  test.checked_each = 97;
+  ContractionBlocking large = blocking_on(&test, "sapphirerapids", LAST_CACHE, arena);
+  assert_true(large.block_count == 1 && large.lhs_in_place && !large.rhs_in_place);
+  assert_int_equal(large.tiles_per_block, 14); /* all: each panel is packed once */
+  assert_true(blocking_on(&test, "znver4", LAST_CACHE, arena).block_count > 1);
+  if (has_matrix_unit()) run_limited(&test, expected_results(&test, arena), "sapphirerapids", INT64_MAX);
+  arena_destroy(arena);
+}
+
 /* A rhs of 256 KiB, read in place by several tiles, is asked for a panel ahead where a module's other products have
  * driven it out of the core's cache meanwhile. */
 static void contraction_with_a_small_rhs_from_afar_asks_ahead(void **state) {
@@ -427,6 +444,7 @@ int main(void) {
       cmocka_unit_test(contraction_in_blocks_of_everything_is_right),
       cmocka_unit_test(contraction_of_small_plain_matrices_is_in_place),
       cmocka_unit_test(contraction_with_a_rhs_that_passes_keeps_a_tile),
+      cmocka_unit_test(contraction_as_deep_as_a_large_cache_is_one_block),
       cmocka_unit_test(contraction_with_a_small_rhs_from_afar_asks_ahead),
       cmocka_unit_test(contraction_of_a_lhs_across_its_grain_is_in_place),
       cmocka_unit_test(contraction_of_many_blocks_adds_up_in_the_result),
