@@ -613,6 +613,61 @@ static HloInstruction *scatter_of_places(HloInstruction *scatter) {
   return algebraic_select(scatter, is_place(algebraic_broadcast(index, places, dims), along), value, a);
 }
 
+/* Indices of a scatter along one dimension of |extent|, whole otherwise: known ones that go through it in order,
+ * each as often as the others.  So often; 0: they are others. */
+static int64_t repeats_of(HloInstruction *indices, int64_t vector_dimension, int64_t extent) {
+  enum { MOST_INDICES = 4096 }; /* that are looked at again and again */
+  const Literal *literal = indices->opcode == HLO_CONSTANT ? hlo_instruction_literal(indices) : NULL;
+  if (literal == NULL || literal->elided || !is_static(indices) || !type_is_integral(indices->shape->type)) return 0;
+  int64_t count = shape_element_count(indices->shape);
+  bool is_line = indices->shape->rank - (vector_dimension < indices->shape->rank) == 1;
+  if (vector_dimension < indices->shape->rank && indices->shape->dims[vector_dimension] != 1) return 0;
+  if (!is_line || count == 0 || count > MOST_INDICES || extent == 0 || count % extent != 0) return 0;
+  int64_t repeats = count / extent;
+  for (int64_t i = 0; i < count; i++) {
+    if (literal_get_int(literal, i) != i / repeats) return 0;
+  }
+  return repeats;
+}
+
+/* |from| with dimension |along| followed by one of |repeats|. */
+static const Shape *repeated_shape(const HloInstruction *from, int64_t along, int64_t repeats) {
+  int64_t dims[RANK_LIMIT + 1];
+  int rank = 0;
+  for (int d = 0; d < from->shape->rank; d++) {
+    dims[rank++] = from->shape->dims[d];
+    if (d == along) dims[rank++] = repeats;
+  }
+  return shape_array(from->parent->module->shapes, from->shape->type, dims, rank);
+}
+
+/* scatter(broadcast(a), i, u) that adds to every index along a dimension, to each as often → reduce(reshape(u), a): the
+ * gradient of an image made larger.  Of floats only two and a zero: more could be summed in another order. */
+static HloInstruction *scatter_of_repeats(HloInstruction *scatter) {
+  if (kind_of_scatter(scatter) != SCATTER_ADD || !is_static(scatter)) return NULL;
+  HloInstruction *a = scatter->operands[0], *indices = scatter->operands[1], *update = scatter->operands[2];
+  Int64List map = hlo_instruction_ints(scatter, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS),
+            inserted = hlo_instruction_ints(scatter, HLO_ATTR_INSERTED_WINDOW_DIMS);
+  HloInstruction *splat = algebraic_splat_source(a);
+  if (splat == NULL || !is_static(update) || map.count != 1 || inserted.count != 1) return NULL;
+  int64_t along = map.data[0], rank = scatter->shape->rank;
+  if (inserted.data[0] != along || update->shape->rank != rank || rank == RANK_LIMIT) return NULL;
+  if (!are_all_but(hlo_instruction_ints(scatter, HLO_ATTR_UPDATE_WINDOW_DIMS), (int)rank, along)) return NULL;
+  for (int64_t d = 0; d < rank; d++) {
+    if (d != along && update->shape->dims[d] != scatter->shape->dims[d]) return NULL;
+  }
+  int64_t vector_dimension = hlo_instruction_int(scatter, HLO_ATTR_INDEX_VECTOR_DIM, 0);
+  int64_t repeats = repeats_of(indices, vector_dimension, scatter->shape->dims[along]);
+  bool is_same = algebraic_is_exact(scatter->shape->type) || (repeats <= 2 && algebraic_is_all(a, 0));
+  if (repeats == 0 || !is_same) return NULL;
+  HloInstruction *operands[2] = {algebraic_reshape(update, repeated_shape(scatter, along, repeats)), splat};
+  HloInstruction *sum = hlo_computation_add(scatter->parent, HLO_REDUCE, scatter->shape, operands, 2, (StringView){0});
+  const int64_t folded = along + 1;
+  hlo_instruction_set_ints(sum, HLO_ATTR_DIMENSIONS, &folded, 1);
+  hlo_instruction_set_computation(sum, HLO_ATTR_TO_APPLY, hlo_instruction_computation(scatter, HLO_ATTR_TO_APPLY));
+  return sum;
+}
+
 /* x + scatter(broadcast(0), i, u) that adds → scatter(x, i, u), for integers: of floats the sums would be others */
 static HloInstruction *add_scatter_of(HloInstruction *instruction, bool fast) {
   if (!type_is_integral(instruction->shape->type) && !(fast && algebraic_is_ieee(instruction))) return NULL;
@@ -653,6 +708,7 @@ AlgebraicRules algebraic_update_rules(void) {
       {HLO_GATHER, "gather-of-one", gather_of_one},
       {HLO_SCATTER, "scatter-of-one", scatter_of_one},
       {HLO_SCATTER, "scatter-of-places", scatter_of_places},
+      {HLO_SCATTER, "scatter-of-repeats", scatter_of_repeats},
   };
   return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};
 }
