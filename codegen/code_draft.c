@@ -1,10 +1,13 @@
 #include "codegen/code_draft.h"
 
+#include <math.h>
+
 #include "base/checked_math.h"
 #include "codegen/call/call_targets.h"
 #include "codegen/kernel/kernel_sharing.h"
 #include "codegen/lower/emit_family.h"
 #include "codegen/lower/module_kernels.h"
+#include "codegen/oncore/tiling/tiler.h"
 #include "codegen/scratch_balance.h"
 #include "hlo/machine/description/machine_abilities.h"
 
@@ -260,10 +263,20 @@ static KeptCost trial_cost(const KeepTrial *trial) {
   return module_plans_kept_cost(&trial->before, &trial->plans);
 }
 
-/* What saves bytes may take so many times the cycles: other plans of the same arrays do not change much else. */
-static const double SAVING_CYCLES = 1.001;
+/* What saves bytes may take so many times the cycles, or as many more as TILER_TRANSFERS_WEIGHT says that the transfers
+ * saved are worth: other plans of the same arrays do not change much else. */
+static const double SAVING_CYCLES = 1.001, WORTH_CYCLES = 1.01;
 
-/* |best| with plans that move less in the room that residents leave, where all of it then takes no more cycles. */
+/* Whether |cost|, of plans that move less than those of |known|, is worth its cycles. */
+static bool is_saving(const MachineDescription *machine, KeptCost cost, KeptCost known) {
+  double bytes = known.bytes - cost.bytes;
+  if (bytes <= 0) return false;
+  double worth = residency_move_cycles(machine, (int64_t)bytes, true) * TILER_TRANSFERS_WEIGHT;
+  return cost.cycles <= known.cycles * SAVING_CYCLES ||
+         cost.cycles <= fmin(known.cycles + worth, known.cycles * WORTH_CYCLES);
+}
+
+/* |best| with plans that move less in the room that residents leave, where that is worth what all of it takes then. */
 static Status try_savings(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
                           DiagSink *diag, KeepTrial *best) {
   KeepTrial saving = *best;
@@ -272,7 +285,7 @@ static Status try_savings(CodeDraft *draft, const HloModule *module, const Buffe
   if (!is_meant || !module_plans_save(draft->arena, &draft->tiler, &best->before, &saving.plans)) return STATUS_OK;
   RETURN_IF_ERROR(find_runs(draft, module, assignment, saving.kernels, &saving.plans, diag, &saving.bytes));
   KeptCost known = trial_cost(best), cost = trial_cost(&saving);
-  if (cost.bytes < known.bytes && cost.cycles <= known.cycles * SAVING_CYCLES && saving.bytes <= most) *best = saving;
+  if (is_saving(draft->target.machine, cost, known) && saving.bytes <= most) *best = saving;
   return STATUS_OK;
 }
 
@@ -373,33 +386,29 @@ static void share_prices(KeepTrial *left, KeepTrial *right, int32_t count) {
   }
 }
 
-/* |best| by |policy|, where that moves fewer bytes in no more cycles. */
-static Status try_instead(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
-                          KeptPlans *cache, DiagSink *diag, ResidencyPolicy policy, KeepTrial *best) {
-  KeepTrial other = {best->kernels, best->before, best->before, policy, 0, false};
+/* What |best| may be chosen again by, besides its own policy: what its room leaves is filled again, or parts of arrays
+ * stay that have found none. */
+typedef enum Addition { ADD_REFILLS, ADD_PARTS } Addition;
+
+/* Adds that to |policy|.  False: it makes no difference to |plans|. */
+static bool add_to_policy(const ModulePlans *plans, Addition addition, ResidencyPolicy *policy) {
+  switch (addition) {
+    case ADD_REFILLS: policy->refills = true; return plans->lacks_place;
+    case ADD_PARTS: policy->takes_parts = true; return plans->may_part;
+  }
+  XLAC_BUG("unknown addition to a policy");
+}
+
+/* |best|, cut into strips or not, with |addition| where that moves fewer bytes in no more cycles. */
+static Status try_adding(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
+                         KeptPlans *cache, DiagSink *diag, Addition addition, KeepTrial *best) {
+  KeepTrial other = {best->kernels, best->before, best->before, best->policy, 0, false};
+  if (!add_to_policy(&best->plans, addition, &other.policy)) return STATUS_OK;
   RETURN_IF_ERROR(
-      try_residents(draft, module, assignment, other.kernels, policy, cache, &other.plans, diag, &other.bytes));
+      try_residents(draft, module, assignment, other.kernels, other.policy, cache, &other.plans, diag, &other.bytes));
   KeptCost known = trial_cost(best), cost = trial_cost(&other);
   if (cost.bytes < known.bytes && cost.cycles <= known.cycles && other.bytes <= most) *best = other;
   return STATUS_OK;
-}
-
-/* |best| with its room filled again, where that pays. */
-static Status try_refill(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
-                         KeptPlans *cache, DiagSink *diag, KeepTrial *best) {
-  ResidencyPolicy policy = best->policy;
-  policy.refills = true;
-  if (!best->plans.lacks_place) return STATUS_OK;
-  return try_instead(draft, module, assignment, most, cache, diag, policy, best);
-}
-
-/* |best|, cut into strips or not, with parts of arrays that have found no room, where that pays. */
-static Status try_parts(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
-                        KeptPlans *cache, DiagSink *diag, KeepTrial *best) {
-  ResidencyPolicy policy = best->policy;
-  policy.takes_parts = true;
-  if (!best->plans.may_part) return STATUS_OK;
-  return try_instead(draft, module, assignment, most, cache, diag, policy, best);
 }
 
 /* Takes |rest|, by policy_for_rest, instead of |best| where, both cut into strips, it moves fewer bytes in not many
@@ -412,7 +421,7 @@ static Status cut_both(CodeDraft *draft, const HloModule *module, const BufferAs
                       (cost.bytes < known.bytes || cost.cycles < known.cycles);
   RETURN_IF_ERROR(try_strips(draft, module, assignment, most, cache, diag, best));
   if (!is_promising) return STATUS_OK;
-  RETURN_IF_ERROR(try_refill(draft, module, assignment, most, cache, diag, rest));
+  RETURN_IF_ERROR(try_adding(draft, module, assignment, most, cache, diag, ADD_REFILLS, rest));
   RETURN_IF_ERROR(try_strips(draft, module, assignment, most, cache, diag, rest));
   share_prices(rest, best, count);
   cost = trial_cost(rest);
@@ -457,10 +466,10 @@ Status code_draft_keep(CodeDraft *draft, const HloModule *module, BufferAssignme
   RETURN_IF_ERROR(try_policies(draft, module, assignment, &before, cache, diag, tried, &count, &lacks_room));
   KeepTrial *best = choose_trial(tried, lacks_room ? count - 1 : count, most);
   if (best != NULL) {
-    RETURN_IF_ERROR(try_refill(draft, module, assignment, most, cache, diag, best));
+    RETURN_IF_ERROR(try_adding(draft, module, assignment, most, cache, diag, ADD_REFILLS, best));
     RETURN_IF_ERROR(lacks_room ? cut_both(draft, module, assignment, most, cache, diag, &tried[count - 1], best)
                                : try_strips(draft, module, assignment, most, cache, diag, best));
-    RETURN_IF_ERROR(try_parts(draft, module, assignment, most, cache, diag, best));
+    RETURN_IF_ERROR(try_adding(draft, module, assignment, most, cache, diag, ADD_PARTS, best));
     RETURN_IF_ERROR(try_savings(draft, module, assignment, most, diag, best));
     take_trial(draft, best, assignment);
     bool is_proved = !draft->plans->has_residents || draft->plans->detail < PLANS_PROVED;

@@ -98,24 +98,38 @@ static bool try_room(Saver *saver, const Plan *below, int64_t room, const bool *
   return fits;
 }
 
-/* In what residents leave.  What is there before or stays, and need not be moved, takes no tiles; of other residents
- * tiles are copies that are gone. */
+/* Whether the tiles of |below| that are copies of |resident| are there already, or stay: nothing is to be moved. */
+static bool is_held_whole(const Plan *below, const PlanResident *resident) {
+  if (resident->elements > 0 || plan_copied_bytes(below, resident->buffer) == 0) return false;
+  bool is_result = below->kernel->buffers[resident->buffer].role == KERNEL_RESULT;
+  return is_result ? !resident->is_needed : resident->is_there;
+}
+
+/* In what residents leave, with the tiles that are gone where they are and without.  |knows|: the tiler is told what is
+ * held; else it takes that for arrays like others, whose tiles are gone. */
+static void try_beside(Saver *saver, const Plan *below, const PlanInterface *interface, bool knows, ModulePlan *best) {
+  int64_t usable = machine_buffer_usable(saver->machine), gone = 0;
+  int64_t room = (interface->limit > 0 ? interface->limit : usable) - interface->base;
+  bool *held = ARENA_NEW_ARRAY(saver->arena, bool, below->kernel->buffer_count), is_any = false;
+  for (int32_t r = 0; r < interface->count; r++) {
+    int32_t buffer = interface->residents[r].buffer;
+    held[buffer] = knows && is_held_whole(below, &interface->residents[r]);
+    is_any = is_any || held[buffer];
+    if (!held[buffer]) gone += plan_copied_bytes(below, buffer);
+  }
+  if (knows && !is_any) return;
+  bool fits = gone > 0 && try_room(saver, below, min_i64(room + gone, usable), held, interface, best);
+  if (!fits) try_room(saver, below, room, held, interface, best);
+}
+
+/* Both ways: what is held may need tiles after all where operations bring it. */
 static bool save(Saver *saver, int32_t plan) {
   static const PlanInterface nothing = {0};
   ModulePlan *of = &saver->plans[plan], best = *of;
   const PlanInterface *interface = of->interface != NULL ? of->interface : &nothing;
   const Plan *below = plan_before(saver, plan)->plan;
-  int64_t usable = machine_buffer_usable(saver->machine), gone = 0;
-  int64_t room = (interface->limit > 0 ? interface->limit : usable) - interface->base;
-  bool *held = ARENA_NEW_ARRAY(saver->arena, bool, below->kernel->buffer_count);
-  for (int32_t r = 0; r < interface->count; r++) {
-    const PlanResident *resident = &interface->residents[r];
-    bool is_result = below->kernel->buffers[resident->buffer].role == KERNEL_RESULT;
-    held[resident->buffer] = resident->elements == 0 && (is_result ? !resident->is_needed : resident->is_there);
-    if (!held[resident->buffer]) gone += plan_copied_bytes(below, resident->buffer);
-  }
-  bool fits = gone > 0 && try_room(saver, below, min_i64(room + gone, usable), held, interface, &best);
-  if (!fits) try_room(saver, below, room, held, interface, &best);
+  try_beside(saver, below, interface, true, &best);
+  try_beside(saver, below, interface, false, &best);
   bool is_better = best.plan != of->plan;
   *of = best;
   return is_better;

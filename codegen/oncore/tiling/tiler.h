@@ -29,7 +29,7 @@ const Plan *tiler_plan_whole(Arena *arena, const Kernel *kernel, StringView name
                              const TilerOptions *options);
 
 /* A cycle of transfers counts as so many more where plans are to move less. */
-#define TILER_TRANSFERS_WEIGHT (1.0 / 32)
+#define TILER_TRANSFERS_WEIGHT (1.0 / 16)
 
 /* Up to |most| plans of |kernel| that should move fewer bytes than the fastest in about as many cycles; how many there
  * are.  |held|, by buffer of the Kernel: those that are in the Buffer anyway, so that tiles which are copies of them
