@@ -7,7 +7,7 @@ Status compilation_check_question(const AnalysisQuestion *question, DiagSink *di
   switch (question->kind) {
     case ANALYSIS_WHY_LIVE: return report_check_why_live(question->names, diag);
     case ANALYSIS_EXPLAIN_SHARING: return report_check_explain_sharing(question->names, diag);
-    default: return STATUS_OK; /* which name nothing */
+    default: return STATUS_OK; /* the other questions name nothing that could be malformed */
   }
 }
 

@@ -23,7 +23,7 @@ struct TileFacts {
   const Kernel *kernel;
   const MachineDescription *machine;
   uint64_t window_dims;
-  const bool *held;
+  const bool *held; /* by buffer; NULL: none (tile_facts_hold) */
   ARRAY(KnownCover *) covers;
 };
 
