@@ -439,6 +439,34 @@ static void do_update(Follower *f, int32_t number, const TileAccess *access, con
   }
 }
 
+/* An array in the Buffer that is scattered into there is the Kernel's result once all updates are made. */
+static void do_scatter(Follower *f, int32_t number, const TileAccess *access, const PlanRef *ref,
+                       const PlanTensor *held) {
+  CellWalk cells = cell_walk_over(f, number, ref, held);
+  int64_t elements = f->kernel->buffers[access->buffer].element_count;
+  bool is_whole = cells.total == elements && f->plan->commands[number].slice.extent == 0;
+  if (!is_whole) content_tell(f, number, "updates other elements than its target has");
+  for (int64_t place = 0; is_whole && cells.total > 0;) {
+    Place at = {cells.at, cells.form};
+    ContentRun found = held_run_at(f, held, at, cells.step, cells.left);
+    Content wanted = {CONTENT_ELEMENT, f->array_of[access->buffer], place, 0};
+    bool is_there = found.first.kind == CONTENT_RESULT || content_is_same(&found.first, &wanted);
+    if (!is_there) content_tell_found(f, number, ref, &found.first, &wanted);
+    if (f->unfinished == 0) add_stored(f, &f->held[f->array_of[held->held]], elements, at, cells.step, found.count);
+    place += found.count;
+    f->visited++;
+    cell_walk_advance(&cells, found.count);
+  }
+}
+
+static void follow_scatter(Follower *f, int32_t number, const TileAccess *access, const PlanRef *ref) {
+  const PlanTensor *held = content_held(f, ref);
+  if (held != NULL)
+    do_scatter(f, number, access, ref, held);
+  else
+    content_follow_updated(f, number, access, ref);
+}
+
 static void do_write(Follower *f, int32_t number, const TileAccess *access, const PlanRef *ref) {
   const PlanTensor *held = content_held(f, ref);
   if (held != NULL) {
@@ -564,7 +592,7 @@ static void follow_computation(Follower *f, int32_t number) {
     if (access->kind == TILE_UPDATED) {
       if (!has_counted) content_count_updates(f, number);
       has_counted = true;
-      content_follow_updated(f, number, access, operand_of(command, accesses, i));
+      follow_scatter(f, number, access, operand_of(command, accesses, i));
     } else if (access->is_written) {
       do_write(f, number, access, operand_of(command, accesses, i));
     }

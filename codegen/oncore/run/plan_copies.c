@@ -152,6 +152,30 @@ static bool is_used_in_place(const Plan *plan, const PlanRef *tile) {
   return loads == 1 && stores == 1 && operations == 1;
 }
 
+/* Whether |tile| has all of an array that is updated as by a scatter: it comes by one load, operations go on from what
+ * they find there, and it leaves by one store. */
+static bool is_updated_whole(const Plan *plan, const PlanRef *tile) {
+  int32_t loads = 0, stores = 0;
+  if (plan->tensors[tile->number].kind != PLAN_ACCUMULATOR) return false;
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    const PlanCommand *command = &plan->commands[c];
+    bool reads = plan_count_refs(command->sources, command->source_count, tile->number) > 0;
+    bool writes = plan_count_refs(command->targets, command->target_count, tile->number) > 0;
+    if (!reads && !writes) continue;
+    loads += command->verb == PLAN_LOAD;
+    stores += command->verb == PLAN_STORE;
+    const PlanRef *part = command->verb == PLAN_LOAD ? &command->sources[0] : &command->targets[0];
+    if (command->verb == PLAN_LOAD || command->verb == PLAN_STORE) {
+      const PlanMemory *view = &plan->memories[part->number];
+      if (view->kind == PLAN_TEMPORARY || !tile_is_updated(plan->kernel, view->number) || command->loop >= 0)
+        return false;
+    } else if (reads || command->slice.extent > 0) {
+      return false;
+    }
+  }
+  return loads == 1 && stores == 1;
+}
+
 /* Of the tile of transfer |number|: nobody else moves it, one command fills it, or several that go on from one
  * another's folds, and who works on it does so while it is the tile of the same part of the array; or it is used in
  * place. */
@@ -161,6 +185,7 @@ static bool is_plain_copy(const Plan *plan, int32_t number) {
   const PlanRef *tile = loads ? &transfer->targets[0] : &transfer->sources[0];
   const PlanRef *part = loads ? &transfer->sources[0] : &transfer->targets[0];
   int32_t axes = slot_axes(plan, tile->number), fillers = 0;
+  if (is_updated_whole(plan, tile)) return true;
   PlanTensorKind kind = plan->tensors[tile->number].kind;
   bool is_tile = kind == PLAN_RING || kind == PLAN_RESIDENT || (kind == PLAN_ACCUMULATOR && !loads);
   if (!is_tile || plan->tensors[tile->number].is_alias) return false;
@@ -340,8 +365,7 @@ bool plan_reads_at_entry(const Plan *plan, int32_t buffer) {
 bool plan_may_keep(const Plan *plan, int32_t buffer) {
   KernelBufferRole role = plan->kernel->buffers[buffer].role;
   int32_t transfers = 0;
-  bool is_updated = role == KERNEL_IN_PLACE && !tile_is_updated(plan->kernel, buffer);
-  if (role != KERNEL_OPERAND && role != KERNEL_RESULT && !is_updated) return false;
+  if (role != KERNEL_OPERAND && role != KERNEL_RESULT && role != KERNEL_IN_PLACE) return false;
   if (plan_reads_at_entry(plan, buffer)) return false;
   bool is_part = role == KERNEL_RESULT &&
                  tile_stored_elements(plan->kernel, buffer) != plan->kernel->buffers[buffer].element_count;
@@ -369,7 +393,8 @@ int64_t plan_copied_bytes(const Plan *plan, int32_t buffer) {
     const PlanRef *tile = command->verb == PLAN_LOAD ? &command->targets[0] : &command->sources[0];
     const PlanTensor *tensor = &plan->tensors[tile->number];
     if (plan_stores_fold(plan, command) || !plan_is_copy(plan, c)) continue;
-    if (is_used_in_place(plan, tile)) continue; /* the other array may still need it */
+    if (is_used_in_place(plan, tile)) continue;                                /* the other array may still need it */
+    if (command->verb == PLAN_STORE && is_updated_whole(plan, tile)) continue; /* counted where it is loaded */
     bytes += align_up(tensor->end - tensor->begin, plan->alignment);
   }
   return bytes;

@@ -12,7 +12,8 @@
 bool plan_reads_at_entry(const Plan *plan, int32_t buffer);
 
 /* Whether |buffer| of the plan's Kernel may be resident: an array that is read or written in boxes, each by tiles of
- * which one command fills each, or that a few loads bring in another way (padded, in steps): then operations do. */
+ * which one command fills each, or that a few loads bring in another way (padded, in steps): then operations do.  What
+ * is scattered into may where one tile has all of it. */
 bool plan_may_keep(const Plan *plan, int32_t buffer);
 
 /* Bytes of the tiles that are copies of |buffer|, which may be resident: they are gone where it is. */

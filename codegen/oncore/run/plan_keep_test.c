@@ -124,6 +124,12 @@ static void plan_keep_loads_what_stays(void **state) {
   "  i = s32[] parameter(2) z = s32[] constant(0)\n"                                \
   "  ROOT r = f32[20,50] dynamic-update-slice(x, u, i, z) }\n"
 
+#define SCATTERED_ROWS                                                                            \
+  "HloModule m\nsum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n" \
+  "ENTRY e { x = f32[20,50] parameter(0) i = s32[9] parameter(1) u = f32[9,50] parameter(2)\n"    \
+  "  ROOT r = f32[20,50] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0},\n"   \
+  "    scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum }\n"
+
 #define PART                                                                                     \
   "HloModule m\nf { x = f32[20,50] parameter(0) i = s32[] parameter(1) j = s32[] parameter(2)\n" \
   "  s = f32[3,8] dynamic-slice(x, i, j), dynamic_slice_sizes={3,8}\n"                           \
@@ -166,12 +172,11 @@ static void plan_keep_reads_at_computed_places(void **state) {
   assert_int_equal(view->extents[1], 50);
 }
 
-/* What is updated at a computed place is found, or loaded as a whole before, and in neither case stored. */
-static void plan_keep_updates_at_computed_places(void **state) {
-  Fixture *fixture = *state;
+/* What |text| updates, of 4000 bytes, is found, or loaded as a whole before, and in neither case stored. */
+static void expect_updates(Fixture *fixture, const char *text) {
   MachineDescription *machine = large_machine(fixture);
   PlanResident residents[MOST_RESIDENTS];
-  const Plan *plan = make_plan(fixture, UPDATE, machine);
+  const Plan *plan = make_plan(fixture, text, machine);
   PlanInterface interface = all_resident(plan, false, residents);
   int32_t updated = 0;
   while (updated < interface.count && plan->kernel->buffers[residents[updated].buffer].role != KERNEL_IN_PLACE)
@@ -185,6 +190,20 @@ static void plan_keep_updates_at_computed_places(void **state) {
     assert_int_equal(verdict.simulation.memory_bytes, is_there != 0 ? 0 : 4000);
     assert_int_equal(view_of(kept, residents[updated].buffer)->kind, PLAN_RESIDENT);
   }
+}
+
+static void plan_keep_updates_at_computed_places(void **state) {
+  expect_updates(*state, UPDATE);
+  expect_updates(*state, SCATTERED_ROWS);
+}
+
+/* A table that is scattered into slice by slice is in no tile as a whole. */
+static void plan_keep_refuses_slices_of_a_scatter(void **state) {
+  Fixture *fixture = *state;
+  MachineDescription *machine = make_machine(fixture, "vp-tiny");
+  const Plan *plan = make_plan(fixture, SCATTERED_ROWS, machine);
+  for (int32_t b = 0; b < plan->kernel->buffer_count; b++)
+    assert_true(plan_may_keep(plan, b) == (plan->kernel->buffers[b].role != KERNEL_IN_PLACE));
 }
 
 #define COLUMNS                                                             \
@@ -320,6 +339,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(plan_keep_loads_what_stays, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_reads_at_computed_places, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_updates_at_computed_places, create, destroy),
+      cmocka_unit_test_setup_teardown(plan_keep_refuses_slices_of_a_scatter, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_brings_what_is_no_box, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_refuses_residents_beyond_the_end, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_says_when_tiles_do_not_fit, create, destroy),
