@@ -127,6 +127,29 @@ static bool is_running(const Lowering *lowering, int stage) {
   return true;
 }
 
+/* Makes the stage of |row| store it. */
+static void store_row(Lowering *lowering, RowValue *row) {
+  PrimitiveType type = row->instruction->shape->type;
+  IndexExpr position = row_position(lowering, row->stage);
+  int64_t lower, upper;
+  index_range(&lowering->draft.space, position, &lower, &upper);
+  for (int part = 0; part < (type_is_complex(type) ? 2 : 1); part++) {
+    PrimitiveType stored = type_is_complex(type) ? type_complex_part(type) : type;
+    KernelBuffer scratch = {KERNEL_SCRATCH, stored, upper + 1, -1, -1};
+    int32_t value = type_is_complex(type) ? lowering_part(lowering, row->value, part) : row->value;
+    row->buffers[part] = kernel_draft_add_buffer(&lowering->draft, scratch);
+    lowering_add_store(lowering, row->stage, &(KernelStore){row->buffers[part], position, value, -1});
+  }
+}
+
+static int32_t load_row(Lowering *lowering, const RowValue *row) {
+  PrimitiveType type = row->instruction->shape->type;
+  IndexExpr position = row_position(lowering, lowering->current_stage);
+  int32_t first = lowering_load(lowering, row->buffers[0], position);
+  if (!type_is_complex(type)) return first;
+  return lowering_complex(lowering, type, first, lowering_load(lowering, row->buffers[1], position));
+}
+
 /* A value that an earlier stage computed; asking for it makes that stage store it. */
 static bool read_row(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
                      int32_t *out_value) {
@@ -135,15 +158,8 @@ static bool read_row(Lowering *lowering, const HloInstruction *instruction, cons
   for (int64_t i = 0; i < lowering->row_values.count; i++) {
     RowValue *row = &lowering->row_values.data[i];
     if (is_running(lowering, row->stage) || !row_matches(lowering, row, instruction, index)) continue;
-    if (row->buffer < 0) {
-      IndexExpr position = row_position(lowering, row->stage);
-      int64_t lower, upper;
-      index_range(&lowering->draft.space, position, &lower, &upper);
-      KernelBuffer scratch = {KERNEL_SCRATCH, instruction->shape->type, upper + 1, -1, -1};
-      row->buffer = kernel_draft_add_buffer(&lowering->draft, scratch);
-      lowering_add_store(lowering, row->stage, &(KernelStore){row->buffer, position, row->value, -1});
-    }
-    *out_value = lowering_load(lowering, row->buffer, row_position(lowering, lowering->current_stage));
+    if (row->buffers[0] < 0) store_row(lowering, row);
+    *out_value = load_row(lowering, row);
     return true;
   }
   return false;
@@ -165,8 +181,11 @@ static void keep_row(Lowering *lowering, const HloInstruction *instruction, cons
   int stage = lowering->current_stage;
   if (stage == KERNEL_OUTER || lowering->predicate >= 0 || !is_row_value(lowering, instruction, stage)) return;
   if (!walks_stage(lowering, stage, index, instruction->shape->rank)) return;
-  RowValue row = {instruction, ARENA_COPY_ARRAY(lowering->arena, IndexExpr, index, instruction->shape->rank), stage,
-                  value, -1};
+  RowValue row = {instruction,
+                  ARENA_COPY_ARRAY(lowering->arena, IndexExpr, index, instruction->shape->rank),
+                  stage,
+                  value,
+                  {-1, -1}};
   array_push(&lowering->row_values, lowering->arena, row);
 }
 

@@ -33,13 +33,13 @@ typedef struct UnrollRequest {
 typedef struct LoweringMemo LoweringMemo;
 
 /* A costly value that a stage computes for each of its points: a later stage that needs it again reads it from a row
- * buffer. */
+ * buffer; from two where it is complex, so that neighbours of a part lie together. */
 typedef struct RowValue {
   const HloInstruction *instruction;
   const IndexExpr *index;
   int stage;
   int32_t value;
-  int32_t buffer; /* -1 until it is asked for */
+  int32_t buffers[2]; /* by part; -1 until it is asked for */
 } RowValue;
 
 /* A reduction that was folded at one point of the outer dims. */
