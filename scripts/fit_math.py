@@ -45,6 +45,7 @@ def factorial_tail(first, sign=1):
 TANH_STEP = 2413 / 4096
 ROOT = sqrt(mpf(2))
 QUARTER = (pi / 4) ** 2
+PIECE = (pi / 32) ** 2
 Z_LOG = ((ROOT - 1) / (ROOT + 1)) ** 2
 Z_ATAN = (ROOT - 1) ** 2
 UNIT = lambda x: mpf(1)
@@ -101,9 +102,11 @@ FITS = [
     ("log_middle", "(log((1 + s) / (1 - s)) - 2s) / s³ in s²", lambda z: series(lambda k: mpf(2) / (2 * k + 3), z), 0, Z_LOG, 5, lambda z: z / 2),
     ("log_double", "the same", lambda z: series(lambda k: mpf(2) / (2 * k + 3), z), 0, Z_LOG, 7, lambda z: z / 2),
     ("log_pair", "the same without its first term 2/3, over s²", lambda z: series(lambda k: mpf(2) / (2 * k + 5), z), 0, Z_LOG, 8, lambda z: z * z / 2),
+    ("sin_piece", "(sin r - r) / r³ in r², |r| <= π/32", lambda z: -factorial_tail(3, -1)(z), 0, PIECE * 1.01, 2, lambda z: z),
     ("sin_single", "(sin r - r) / r³ in r², |r| <= π/4", lambda z: -factorial_tail(3, -1)(z), 0, QUARTER * 1.002, 3, lambda z: z),
     ("sin_double", "the same", lambda z: -factorial_tail(3, -1)(z), 0, QUARTER * 1.00001, 7, lambda z: z),
     ("sin_middle", "the same", lambda z: -factorial_tail(3, -1)(z), 0, QUARTER * 1.00001, 4, lambda z: z),
+    ("cos_piece", "(cos r - 1) / r² in r², |r| <= π/32", lambda z: -factorial_tail(2, -1)(z), 0, PIECE * 1.01, 2, lambda z: z),
     ("cos_single", "(cos r - 1 + r²/2) / r⁴ in r²", factorial_tail(4, -1), 0, QUARTER * 1.002, 3, lambda z: z * z),
     ("cos_middle", "the same", factorial_tail(4, -1), 0, QUARTER * 1.00001, 4, lambda z: z * z),
     ("cos_double", "the same", factorial_tail(4, -1), 0, QUARTER * 1.00001, 6, lambda z: z * z),
@@ -163,8 +166,15 @@ def log_high(k):
     return float(mp.nint(-log(mpf(log_factor(k))) * 65536)) / 65536
 
 
+def sine(k):
+    """sin(k·π/16), 0 where it is."""
+    return mpf(0) if k % 16 == 0 else sin(k * pi / 16)
+
+
 # The same with 32 values.
 LONG_TABLES = [
+    ("sine", "sin(k·π/16)", sine),
+    ("sine_low", "what these lack as f32", lambda k: sine(k) - mpf(single(sine(k)))),
     ("log_factor", "c, about 1/x where x between 3/4 and 3/2 has the first five digits k", log_factor),
     ("log_high", "multiples of 2^-16 next to -log c", log_high),
     ("log_low", "what these lack", lambda k: -log(mpf(log_factor(k))) - mpf(log_high(k))),

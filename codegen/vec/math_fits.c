@@ -63,6 +63,9 @@ const MathFit fit_log_pair = {8,
                               {0x1.eb389e276e5a2p-4, 0x1.de2e34d74afd7p-4, 0x1.1120da6fd476ep-3, 0x1.3b1361a16d036p-3,
                                0x1.745d1836f9f31p-3, 0x1.c71c71c575088p-3, 0x1.24924924930a8p-2, 0x1.9999999999995p-2}};
 
+/* (sin r - r) / r³ in r², |r| <= π/32: error 2^-37.0 */
+const MathFit fit_sin_piece = {2, {0x1.10fa62fe73c60p-7, -0x1.5555543abf27bp-3}};
+
 /* (sin r - r) / r³ in r², |r| <= π/4: error 2^-28.0 */
 const MathFit fit_sin_single = {3, {-0x1.994401f781cf6p-13, 0x1.11073bbaaa097p-7, -0x1.555545258c9fap-3}};
 
@@ -75,6 +78,9 @@ const MathFit fit_sin_double = {
 /* the same: error 2^-37.5 */
 const MathFit fit_sin_middle = {
     4, {0x1.6cd49554c89c5p-19, -0x1.a00f8a7ad0e52p-13, 0x1.11110877e610cp-7, -0x1.5555554c7fc83p-3}};
+
+/* (cos r - 1) / r² in r², |r| <= π/32: error 2^-34.2 */
+const MathFit fit_cos_piece = {2, {0x1.552da525cb71cp-5, -0x1.fffffc23010c0p-2}};
 
 /* (cos r - 1 + r²/2) / r⁴ in r²: error 2^-33.2 */
 const MathFit fit_cos_single = {3, {0x1.99f4107ef6665p-16, -0x1.6c0c546928e42p-10, 0x1.55554a4ca3383p-5}};
@@ -205,6 +211,74 @@ const MathTable table_tanh = {{0x0.0p+0, 0x1.0efaa9f9d039fp-1, 0x1.a75e2bee4afce
                                0x1.f6e335f77a789p-1, 0x1.fd2d752fb0f54p-1, 0x1.ff2128747ed71p-1, 0x1.ffbb5cfadb9b6p-1,
                                0x1.ffeade36c38d2p-1, 0x1.fff97ea340c34p-1, 0x1.fffdff59b66e8p-1, 0x1.ffff62315012ap-1,
                                0x1.ffffcf6c3d394p-1, 0x1.fffff10bf499cp-1, 0x1.fffffb65a1702p-1, 0x1.0000000000000p+0}};
+
+/* sin(k·π/16) */
+const MathLongTable table_sine = {{0x0.0p+0,
+                                   0x1.8f8b83c69a60bp-3,
+                                   0x1.87de2a6aea963p-2,
+                                   0x1.1c73b39ae68c8p-1,
+                                   0x1.6a09e667f3bcdp-1,
+                                   0x1.a9b66290ea1a3p-1,
+                                   0x1.d906bcf328d46p-1,
+                                   0x1.f6297cff75cb0p-1,
+                                   0x1.0000000000000p+0,
+                                   0x1.f6297cff75cb0p-1,
+                                   0x1.d906bcf328d46p-1,
+                                   0x1.a9b66290ea1a3p-1,
+                                   0x1.6a09e667f3bcdp-1,
+                                   0x1.1c73b39ae68c8p-1,
+                                   0x1.87de2a6aea963p-2,
+                                   0x1.8f8b83c69a60bp-3,
+                                   0x0.0p+0,
+                                   -0x1.8f8b83c69a60bp-3,
+                                   -0x1.87de2a6aea963p-2,
+                                   -0x1.1c73b39ae68c8p-1,
+                                   -0x1.6a09e667f3bcdp-1,
+                                   -0x1.a9b66290ea1a3p-1,
+                                   -0x1.d906bcf328d46p-1,
+                                   -0x1.f6297cff75cb0p-1,
+                                   -0x1.0000000000000p+0,
+                                   -0x1.f6297cff75cb0p-1,
+                                   -0x1.d906bcf328d46p-1,
+                                   -0x1.a9b66290ea1a3p-1,
+                                   -0x1.6a09e667f3bcdp-1,
+                                   -0x1.1c73b39ae68c8p-1,
+                                   -0x1.87de2a6aea963p-2,
+                                   -0x1.8f8b83c69a60bp-3}};
+
+/* what these lack as f32 */
+const MathLongTable table_sine_low = {{0x0.0p+0,
+                                       -0x1.cb2cfaa4da337p-30,
+                                       0x1.abaa58b469891p-28,
+                                       -0x1.9465cde4da22ep-27,
+                                       0x1.9fcef32422cbfp-27,
+                                       0x1.21d4346067d8cp-26,
+                                       0x1.e651a8c515f98p-26,
+                                       0x1.feeb96055885dp-26,
+                                       0x0.0p+0,
+                                       0x1.feeb96055885dp-26,
+                                       0x1.e651a8c515f98p-26,
+                                       0x1.21d4346067d8cp-26,
+                                       0x1.9fcef32422cbfp-27,
+                                       -0x1.9465cde4da22ep-27,
+                                       0x1.abaa58b469891p-28,
+                                       -0x1.cb2cfaa4da337p-30,
+                                       0x0.0p+0,
+                                       0x1.cb2cfaa4da337p-30,
+                                       -0x1.abaa58b469891p-28,
+                                       0x1.9465cde4da22ep-27,
+                                       -0x1.9fcef32422cbfp-27,
+                                       -0x1.21d4346067d8cp-26,
+                                       -0x1.e651a8c515f98p-26,
+                                       -0x1.feeb96055885dp-26,
+                                       0x0.0p+0,
+                                       -0x1.feeb96055885dp-26,
+                                       -0x1.e651a8c515f98p-26,
+                                       -0x1.21d4346067d8cp-26,
+                                       -0x1.9fcef32422cbfp-27,
+                                       0x1.9465cde4da22ep-27,
+                                       -0x1.abaa58b469891p-28,
+                                       0x1.cb2cfaa4da337p-30}};
 
 /* c, about 1/x where x between 3/4 and 3/2 has the first five digits k */
 const MathLongTable table_log_factor = {

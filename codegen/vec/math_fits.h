@@ -34,8 +34,8 @@ typedef struct MathPieces {
 extern const MathFit fit_exp_single, fit_exp_sixteenth, fit_exp_sixteenth_double, fit_exp_middle, fit_exp_double;
 extern const MathFit fit_log_single, fit_log_piece, fit_log_middle, fit_log_double, fit_log_pair;
 extern const MathFit fit_log_piece_middle, fit_log_piece_double, fit_log_piece_pair;
-extern const MathFit fit_sin_single, fit_sin_middle, fit_sin_double;
-extern const MathFit fit_cos_single, fit_cos_middle, fit_cos_double;
+extern const MathFit fit_sin_single, fit_sin_middle, fit_sin_double, fit_sin_piece;
+extern const MathFit fit_cos_single, fit_cos_middle, fit_cos_double, fit_cos_piece;
 extern const MathFit fit_atan_middle, fit_atan_double, fit_asin_middle, fit_asin_double;
 extern const MathFit fit_tanh_single, fit_tanh_double;
 extern const MathFit fit_erf_single, fit_erf_near_double, fit_erf_far_double, fit_erfc_single, fit_erfc_double;
@@ -43,7 +43,7 @@ extern const MathFit fit_cbrt;
 
 extern const MathTable table_power, table_power_low, table_tanh;
 extern const MathTable table_log_factor_double, table_log_high_double, table_log_low_double;
-extern const MathLongTable table_log_factor, table_log_high, table_log_low;
+extern const MathLongTable table_log_factor, table_log_high, table_log_low, table_sine, table_sine_low;
 #define TABLE_TANH_STEP (2413 / 4096.0)
 extern const MathPieces pieces_erf, pieces_erfc;
 

@@ -56,11 +56,36 @@ static LLVMValueRef sin_moderate(const Math *m, LLVMValueRef x, int quadrants) {
   return sin_in_quadrant(m, (MathPair){r, NULL}, add_quadrants(m, m_bits(m, n.sum), quadrants));
 }
 
+/* The table begun |quadrants| quarters of a turn later. */
+static MathLongTable turned_table(const MathLongTable *table, int quadrants) {
+  enum { SIZE = sizeof table->values / sizeof *table->values };
+  MathLongTable turned;
+  for (int i = 0; i < SIZE; i++) turned.values[i] = table->values[(i + quadrants * (SIZE / 4)) % SIZE];
+  return turned;
+}
+
+/* sin(a + r) = sin a + (sin a · (cos r - 1) + cos a · sin r) with a multiple a of π/16, of whose sine and cosine a
+ * table has 32 values: r is so small that two terms of each polynomial do.  π/16 in three parts as above. */
+static LLVMValueRef sin_by_table(const Math *m, LLVMValueRef x, int quadrants) {
+  MathWhole n = m_whole_product(m, x, 0x1.45f306dc9c883p+2);
+  LLVMValueRef r = m_fma(m, n.value, m_const(m, -0x1.921fb6p-3), x);
+  r = m_fma(m, n.value, m_const(m, 0x1.777a5cp-28), r);
+  r = m_fma(m, n.value, m_const(m, 0x1.ee59dap-53), r);
+  MathLongTable sines = turned_table(&table_sine, quadrants), lost = turned_table(&table_sine_low, quadrants);
+  MathLongTable cosines = turned_table(&table_sine, quadrants + 1);
+  LLVMValueRef index = m_bits(m, n.sum), sine = m_lookup_long(m, index, &sines);
+  LLVMValueRef cosine = m_lookup_long(m, index, &cosines), z = m_mul(m, r, r);
+  LLVMValueRef cubic = m_mul(m, m_mul(m, z, r), m_polynomial(m, z, &fit_sin_piece));
+  LLVMValueRef less = m_mul(m, z, m_polynomial(m, z, &fit_cos_piece));
+  LLVMValueRef small = m_fma(m, cosine, cubic, m_fma(m, sine, less, m_lookup_long(m, index, &lost)));
+  return m_add(m, sine, m_fma(m, cosine, r, small));
+}
+
 #define SINGLE_ANGLE_BOUND 0x1p15
 
 static LLVMValueRef sin_of(const Math *m, LLVMValueRef x, int quadrants) {
   if (m->is_double || !m->vec->target->has_fma) return sin_through_double(m, x, quadrants);
-  LLVMValueRef near = sin_moderate(m, x, quadrants);
+  LLVMValueRef near = m_has_tables(m) ? sin_by_table(m, x, quadrants) : sin_moderate(m, x, quadrants);
   LLVMValueRef is_far = m_compare_to(m, LLVMRealUGT, m_abs(m, x), SINGLE_ANGLE_BOUND);
   MathBranch branch = math_if_any(m, is_far);
   Math d = math_double(m);
