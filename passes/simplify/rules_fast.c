@@ -103,11 +103,10 @@ static HloInstruction *power_of_function(HloInstruction *instruction) {
   return multiply(instruction, multiply(instruction, base, base), base);
 }
 
-/* log(exp(x)) → x,  log(xʸ) → y · log(x),  log(√x) → log(x) / 2 for an x that is never negative */
+/* log(xʸ) → y · log(x),  log(√x) → log(x) / 2 for an x that is never negative */
 static HloInstruction *log_of_function(HloInstruction *instruction) {
   const HloInstruction *inner = instruction->operands[0];
   if (!algebraic_is_ieee(instruction)) return NULL;
-  if (inner->opcode == HLO_EXPONENTIAL) return same_shape(instruction, inner->operands[0]);
   HloInstruction *factor;
   switch (inner->opcode) {
     case HLO_POWER: factor = inner->operands[1]; break;

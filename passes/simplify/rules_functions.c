@@ -1,5 +1,5 @@
-/* Functions that frontends spell out, as one operation: fewer roundings, so other last bits, and a fraction of the
- * time. */
+/* Functions that frontends spell out, as one operation, and functions of their inverses: fewer roundings, so other last
+ * bits, and a fraction of the time. */
 #include "passes/simplify/algebraic_rules.h"
 
 /* --- shapes of expressions --- */
@@ -200,9 +200,19 @@ static HloInstruction *spelled_acos(HloInstruction *instruction) {
   return algebraic_unary(instruction, HLO_ACOS, x);
 }
 
+/* --- functions of their inverses --- */
+
+/* log(exp(x)) → x, as XLA has it: exp need not be in the range of its type, and nothing is rounded. */
+static HloInstruction *log_of_exponential(HloInstruction *instruction) {
+  HloInstruction *inner = instruction->operands[0];
+  if (!is_real(instruction) || inner->opcode != HLO_EXPONENTIAL) return NULL;
+  return inner->operands[0]->shape == instruction->shape ? inner->operands[0] : NULL;
+}
+
 AlgebraicRules algebraic_function_rules(void) {
   static const AlgebraicRule rules[] = {{HLO_ADD, "spelled-asin", spelled_asin},
                                         {HLO_ATAN2, "spelled-acos", spelled_acos},
+                                        {HLO_LOG, "log-of-exponential", log_of_exponential},
                                         {HLO_SELECT, "spelled-erfc", spelled_erfc}};
   return (AlgebraicRules){rules, COUNT(rules)};
 }
