@@ -38,6 +38,7 @@ typedef struct AccessWalk {
   const TileKernel *tile;
   const bool *is_own; /* by buffer: what is read was written by the command itself; NULL: none */
   bool brings;        /* from an array in the Buffer: any part of that */
+  int64_t slice;      /* elements of what is updated that are in the Buffer; 0: all of it */
   ARRAY(CommandAccess) found;
 } AccessWalk;
 
@@ -141,7 +142,8 @@ static bool same_access(const CommandAccess *a, const CommandAccess *b) {
 }
 
 /* Guarded addresses may lie outside of an array in memory, but outside of a tile only where windows end with it: else
- * it is there as if the guard always held, and an address that depends on values reaches all of the tile. */
+ * it is there as if the guard always held, and an address that depends on values reaches all of the tile, or of the
+ * slice in it. */
 static void add_access(AccessWalk *walk, int32_t buffer, IndexExpr address, bool is_write, int32_t predicate) {
   const Kernel *kernel = walk->tile->kernel;
   if (buffer == walk->tile->parameter_buffer) return;
@@ -153,7 +155,8 @@ static void add_access(AccessWalk *walk, int32_t buffer, IndexExpr address, bool
   access.is_anywhere = is_memory && (predicate >= 0 || !is_box);
   access.bytes = element;
   if (!is_memory && !is_box) {
-    access.bytes = plan_tile_bytes(&walk->plan->tensors[pointer->number]);
+    bool is_slice = walk->slice > 0 && kernel->buffers[buffer].role == KERNEL_IN_PLACE;
+    access.bytes = is_slice ? walk->slice * element : plan_tile_bytes(&walk->plan->tensors[pointer->number]);
   } else if (!access.is_anywhere) {
     access.offset = address.constant * element;
     collect_levels(kernel, predicate, address, element, &access);
@@ -282,6 +285,7 @@ static Status build_variant(Arena *arena, const Plan *plan, const PlanCommand *c
   AccessWalk walk = {.arena = arena, .plan = plan, .tile = &out_variant->tile};
   bool transfers = command_is_transfer(command);
   walk.brings = plan_brings_held(command);
+  walk.slice = command->slice.extent > 0 ? variant_extent(plan, variants, &command->slice, number) : 0;
   if (!transfers && !walk.brings) walk.is_own = own_rows(arena, plan, command, out_variant->tile.kernel);
   find_accesses(&walk, out_variant);
   if (!transfers) return cost_operation(plan, command, machine, variants, number, diag, out_variant);
