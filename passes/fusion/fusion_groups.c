@@ -251,6 +251,12 @@ static bool ends_narrow_features(const HloInstruction *producer) {
   return false;
 }
 
+/* Whether plans have a rule for |scatter| with |producer| inside: updates that repeat an array are read from that. */
+static bool takes_in(const FusionGrouper *grouper, const HloInstruction *scatter, const HloInstruction *producer) {
+  bool is_repeated = producer->opcode == HLO_BROADCAST && producer == scatter->operands[2];
+  return machine_takes_scatters(grouper->machine) || is_repeated;
+}
+
 static FusionDecision has_room(const FusionGrouper *grouper, const Candidate *candidate,
                                const HloInstruction *producer) {
   const int32_t number = candidate->group;
@@ -266,6 +272,8 @@ static FusionDecision has_room(const FusionGrouper *grouper, const Candidate *ca
   if (root->opcode == HLO_DYNAMIC_UPDATE_SLICE && root->operands[1] == producer &&
       is_made_of_others(root, producer, grouper->result->arena))
     return (FusionDecision){false, "it reads more of what the consumer overwrites than that writes"};
+  if (root->opcode == HLO_SCATTER && !takes_in(grouper, root, producer))
+    return (FusionDecision){false, "plans have no rule for places and updates that are computed"};
   if (root->opcode == HLO_SCATTER && fusion_cost(producer) == FUSION_COST_HIGH)
     return (FusionDecision){false, "costly, and updates are made one after the other"};
   if (reads_too_late(grouper, number, producer))
@@ -574,7 +582,7 @@ static bool join_consumers(FusionGrouper *grouper, int32_t node) {
 }
 
 static bool can_start(const FusionGrouper *grouper, const HloInstruction *root) {
-  bool can = fusion_can_be_root(root) || (machine_takes_scatters(grouper->machine) && fusion_can_scatter(root));
+  bool can = fusion_can_be_root(root) || fusion_can_scatter(root);
   return can && !control_edges_touch(&grouper->control, root);
 }
 

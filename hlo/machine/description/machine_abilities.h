@@ -20,8 +20,8 @@ bool machine_takes_tiles(const MachineDescription *machine);
 /* There is code for Kernels of whole lines with what they read and what is made of them, as line-fusion makes them, and
  * for Fourier transforms in one piece.  Plans have no rule for them. */
 bool machine_takes_lines(const MachineDescription *machine);
-/* There is code for Kernels that scatter what they compute, to places that they compute.  Plans have no rule for them.
- */
+/* There is code for Kernels that scatter what they compute, to places that they compute.  Plans have a rule for what is
+ * read as it is, if only once for several places. */
 bool machine_takes_scatters(const MachineDescription *machine);
 /* What is padded or joined may be computed where it is looked up at places that are known only at run time: a guard
  * then depends on memory.  Plans have no rule for that. */
