@@ -246,7 +246,7 @@ static Status try_residents(CodeDraft *draft, const HloModule *module, const Buf
  * many times the cycles of others plans may take that move fewer bytes. */
 static const ResidencyPolicy policies[] = {
     {0}, {.brings_streams = true}, {.brings_streams = true, .counts_again = true}};
-static const ResidencyPolicy policy_for_rest = {.plans_for_rest = true};
+static const ResidencyPolicy policy_beside = {.knows_held = true};
 enum { POLICIES = sizeof policies / sizeof *policies };
 static const double MOST_CYCLES = 1.0075;
 
@@ -411,7 +411,7 @@ static Status try_adding(CodeDraft *draft, const HloModule *module, const Buffer
   return STATUS_OK;
 }
 
-/* Takes |rest|, by policy_for_rest, instead of |best| where, both cut into strips, it moves fewer bytes in not many
+/* Takes |rest|, by policy_beside, instead of |best| where, both cut into strips, it moves fewer bytes in not many
  * more cycles, or takes fewer where that one takes many more. */
 static Status cut_both(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
                        KeptPlans *cache, DiagSink *diag, KeepTrial *rest, KeepTrial *best) {
@@ -424,6 +424,8 @@ static Status cut_both(CodeDraft *draft, const HloModule *module, const BufferAs
   RETURN_IF_ERROR(try_adding(draft, module, assignment, most, cache, diag, ADD_REFILLS, rest));
   RETURN_IF_ERROR(try_strips(draft, module, assignment, most, cache, diag, rest));
   share_prices(rest, best, count);
+  RETURN_IF_ERROR(try_savings(draft, module, assignment, most, diag, rest));
+  RETURN_IF_ERROR(try_savings(draft, module, assignment, most, diag, best));
   cost = trial_cost(rest);
   known = trial_cost(best);
   bool is_better = cost.cycles <= known.cycles * MOST_CYCLES &&
@@ -432,21 +434,23 @@ static Status cut_both(CodeDraft *draft, const HloModule *module, const BufferAs
   return STATUS_OK;
 }
 
-/* By the policies that tell something of |before|.  The last of |out_trials| is by policy_for_rest if |*out_lacks|. */
+/* By the policies that tell something of |before|.  The last of |out_trials| is by policy_beside if |*out_lacks|. */
 static Status try_policies(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment,
                            const ModulePlans *before, KeptPlans *cache, DiagSink *diag, KeepTrial *out_trials,
                            int32_t *out_count, bool *out_lacks) {
   int32_t count = 0;
   *out_lacks = false;
   for (int32_t p = 0; p <= POLICIES; p++) {
-    ResidencyPolicy policy = p < POLICIES ? policies[p] : policy_for_rest;
-    bool is_meant = p < POLICIES ? module_plans_policy_tells(before, policy) : out_trials[0].plans.lacks_room;
-    if (p > 0 && (!out_trials[0].plans.has_residents || !is_meant)) continue;
+    ResidencyPolicy policy = p < POLICIES ? policies[p] : policy_beside;
+    const ModulePlans *first = &out_trials[0].plans;
+    bool is_meant = p == POLICIES ? first->lacks_room
+                                  : p == 0 || (first->has_residents && module_plans_policy_tells(before, policy));
+    if (!is_meant) continue;
     KeepTrial *trial = &out_trials[count++];
     *trial = (KeepTrial){draft->kernels, *before, *before, policy, 0, false};
     RETURN_IF_ERROR(try_residents(draft, module, assignment, trial->kernels, trial->policy, cache, &trial->plans, diag,
                                   &trial->bytes));
-    *out_lacks = policy.plans_for_rest;
+    *out_lacks = policy.knows_held;
   }
   *out_count = count;
   return STATUS_OK;

@@ -121,9 +121,10 @@ bool module_plans_save(Arena *arena, const TilerOptions *options, const ModulePl
 bool module_plan_may_change(const Plan *plan);
 /* The plan of |use| if another may take its place; NULL: none may, or there is none. */
 const Plan *module_plans_to_change(const ModulePlans *plans, const KernelUse *use);
-/* A plan in |room| bytes of the Buffer, made with a third of the effort; NULL: there is none, or it is too long. */
+/* A plan in |room|, made with a third of the effort, or beside what is held by estimates alone; NULL: there is none, or
+ * it is too long. */
 const Plan *module_plan_within(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
-                               const TilerOptions *options, int64_t room, DiagSink *diag);
+                               const TilerOptions *options, PlanRoom room, DiagSink *diag);
 /* Whether |policy| tells more of |plans|, without residents, than that of nothing but false does. */
 bool module_plans_policy_tells(const ModulePlans *plans, ResidencyPolicy policy);
 

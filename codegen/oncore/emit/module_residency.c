@@ -13,8 +13,8 @@
 #include "hlo/analysis/execution_counts.h"
 
 /* Plans that are made anew for less of the Buffer, in a module, with a third of the effort for a Kernel's first one;
- * and so many more by each further policy. */
-enum { MOST_WITHIN = 12, MORE_WITHIN = 4 };
+ * and so many more by each further policy.  Those beside what it has are only estimated, which takes less. */
+enum { MOST_WITHIN = 12, MORE_WITHIN = 4, MOST_BESIDE = 40 };
 
 /* Longer plans are left as they are: each is proved anew. */
 #define MOST_KEPT_INSTANCES (INT64_C(1) << 16)
@@ -52,6 +52,7 @@ struct KeptPlans {
   StringMap within;     /* key of a Kernel and bytes, as text → RoomPlan */
   StringMap strips;     /* of module_strips.c */
   int32_t made, policy; /* of those; policies before */
+  int32_t made_beside;  /* of those beside what the Buffer has */
   const KernelTable *kernels; /* those at hand */
   int32_t table;              /* number of that table, since each that is cut counts identities of strips anew */
 };
@@ -87,16 +88,25 @@ static const Plan *plan_to_change(void *self, const KernelUse *use) {
   return module_plans_to_change(keeper->before, use);
 }
 
+/* The plan that is best by estimate where the Buffer has |held|, buffers by bit.  False: there is none. */
+static bool plan_beside(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
+                        const TilerOptions *options, uint64_t held, const Plan **out_plan) {
+  bool *is_held = ARENA_NEW_ARRAY(arena, bool, kernel->buffer_count);
+  for (int32_t b = 0; b < kernel->buffer_count && b < PLAN_ROOM_BUFFERS; b++) is_held[b] = held >> b & 1;
+  return tiler_plans_saving(arena, kernel, name, machine, options, is_held, 1, out_plan) > 0;
+}
+
 const Plan *module_plan_within(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
-                               const TilerOptions *options, int64_t room, DiagSink *diag) {
+                               const TilerOptions *options, PlanRoom room, DiagSink *diag) {
   MachineDescription *less = ARENA_NEW(arena, MachineDescription);
   const Plan *tight;
   *less = *machine;
-  less->buffer.size = room + machine->buffer.reserve;
+  less->buffer.size = room.bytes + machine->buffer.reserve;
   TilerOptions quick = *options;
   quick.effort = (tiler_effort(options) + 2) / 3;
-  Status status = tiler_plan(arena, kernel, name, less, &quick, diag, &tight);
-  if (status != STATUS_OK || plan_instance_count(tight) > MOST_KEPT_INSTANCES) return NULL;
+  bool is_made = room.held != 0 ? plan_beside(arena, kernel, name, less, &quick, room.held, &tight)
+                                : tiler_plan(arena, kernel, name, less, &quick, diag, &tight) == STATUS_OK;
+  if (!is_made || plan_instance_count(tight) > MOST_KEPT_INSTANCES) return NULL;
   Plan *made = ARENA_NEW(arena, Plan);
   *made = *tight;
   made->buffer_bytes = machine_buffer_usable(machine);
@@ -108,16 +118,18 @@ static uint64_t cache_key(const PlanKeeper *keeper, const KernelUse *use) {
   return (uint64_t)use->identity + (use->strip.extent > 0 ? (uint64_t)keeper->cache->table << 32 : 0);
 }
 
-static const Plan *plan_within(void *self, const KernelUse *use, int64_t room) {
+static const Plan *plan_within(void *self, const KernelUse *use, PlanRoom room) {
   PlanKeeper *keeper = self;
   const Plan *plan = plan_to_change(self, use);
-  if (plan == NULL || room == 0) return plan;
-  StringView key =
-      sv_from_cstring(arena_printf(keeper->arena, "%" PRIu64 " in %" PRId64, cache_key(keeper, use), room));
+  if (plan == NULL || room.bytes == 0) return plan;
+  StringView key = sv_from_cstring(arena_printf(keeper->arena, "%" PRIu64 " in %" PRId64 " beside %" PRIx64,
+                                                cache_key(keeper, use), room.bytes, room.held));
   RoomPlan *within = string_map_get(&keeper->cache->within, key);
   if (within != NULL) return within->plan;
-  if (keeper->cache->made == MOST_WITHIN + keeper->cache->policy * MORE_WITHIN) return NULL;
-  keeper->cache->made++;
+  int32_t most = room.held != 0 ? MOST_BESIDE : MOST_WITHIN + keeper->cache->policy * MORE_WITHIN;
+  int32_t *made = room.held != 0 ? &keeper->cache->made_beside : &keeper->cache->made;
+  if (*made >= most) return NULL;
+  ++*made;
   within = ARENA_NEW(keeper->arena, RoomPlan);
   within->plan =
       module_plan_within(keeper->arena, plan->kernel, plan->name, keeper->machine, keeper->options, room, keeper->diag);
@@ -131,8 +143,8 @@ static StringView interface_text(Arena *arena, const PlanKeeper *keeper, const K
                                  const PlanInterface *interface) {
   StringBuilder text;
   sb_init(&text, arena);
-  sb_printf(&text, "%" PRIu64 " in %" PRId64 " to %" PRId64 " of %" PRId64, cache_key(keeper, use), interface->base,
-            interface->limit, interface->room);
+  sb_printf(&text, "%" PRIu64 " in %" PRId64 " to %" PRId64 " of %" PRId64 " beside %" PRIx64, cache_key(keeper, use),
+            interface->base, interface->limit, interface->room.bytes, interface->room.held);
   for (int32_t r = 0; r < interface->count; r++) {
     const PlanResident *resident = &interface->residents[r];
     sb_printf(&text, "; %d at %" PRId64 "%s%s", resident->buffer, resident->begin, resident->is_there ? " there" : "",
@@ -265,7 +277,7 @@ static double cycles_of(void *self, const KernelUse *use, const PlanInterface *i
   PlanKeeper *keeper = self;
   if (plan_to_change(keeper, use) == NULL) return INFINITY;
   bool has_all = interface->limit == 0 || interface->limit == machine_buffer_usable(keeper->machine);
-  if (interface->base == 0 && has_all && interface->room == 0) return plain_cycles(keeper, use);
+  if (interface->base == 0 && has_all && interface->room.bytes == 0) return plain_cycles(keeper, use);
   return kept_cycles(keeper, use, interface);
 }
 

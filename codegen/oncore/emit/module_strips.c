@@ -75,12 +75,12 @@ static const Plan *plan_beside(StripPlanner *planner, const Kernel *kernel, Stri
   int64_t begin, end;
   if (room->plan_bytes > room->bytes) {
     plan = module_plan_within(planner->arena, kernel, name, planner->before->machine, planner->options,
-                              room->plan_bytes, planner->diag);
+                              (PlanRoom){room->plan_bytes, 0}, planner->diag);
     if (plan != NULL) plan_own_bytes(plan, &begin, &end);
     if (plan != NULL && end - begin - plan_copied_bytes(plan, room->part) <= room->bytes) return plan;
   }
-  return module_plan_within(planner->arena, kernel, name, planner->before->machine, planner->options, room->bytes,
-                            planner->diag);
+  return module_plan_within(planner->arena, kernel, name, planner->before->machine, planner->options,
+                            (PlanRoom){room->bytes, 0}, planner->diag);
 }
 
 /* The same, made once for equal strips with as much room, those of other cuts as well. */

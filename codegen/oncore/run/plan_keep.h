@@ -16,6 +16,15 @@ typedef struct PlanResident {
                        all */
 } PlanResident;
 
+/* What a plan is made for. */
+typedef struct PlanRoom {
+  int64_t bytes; /* of the Buffer; 0: all of it */
+  uint64_t
+      held; /* of the Kernel's first PLAN_ROOM_BUFFERS, by bit: those that the Buffer has anyway, beside the bytes */
+} PlanRoom;
+
+enum { PLAN_ROOM_BUFFERS = 64 };
+
 /* Where a Kernel stands in a run: what is resident around it. */
 typedef struct PlanInterface {
   int64_t base;  /* bytes of the Buffer that are taken, residents of this Kernel and of others, or tiles of the one
@@ -23,7 +32,7 @@ typedef struct PlanInterface {
   int64_t limit; /* where its own end at the latest; 0: with the Buffer */
   int32_t count;
   const PlanResident *residents; /* by rising number of their buffers */
-  int64_t room;                  /* bytes of the Buffer that the plan below it is made for; 0: all of it */
+  PlanRoom room;                 /* of the plan below it */
 } PlanInterface;
 
 /* |plan|, which holds nothing, under |interface|, whose buffers may be resident (plan_may_keep): commands read and

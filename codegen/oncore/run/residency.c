@@ -139,23 +139,23 @@ static bool may_all_stay(const Chooser *chooser, int32_t event, const Plan *plan
 }
 
 /* Whether the plan of |event| for |room| bytes, which it has then, has room for its tiles in |left|. */
-static bool fits_within(Chooser *chooser, int32_t event, int64_t room, int64_t left) {
+static bool fits_within(Chooser *chooser, int32_t event, PlanRoom room, int64_t left) {
   chooser->rooms[event] = room;
-  const Plan *plan = room > 0 ? residency_plan(chooser, event) : NULL;
+  const Plan *plan = room.bytes > 0 ? residency_plan(chooser, event) : NULL;
   return plan != NULL && may_all_stay(chooser, event, plan) && residency_own_bytes(chooser, event) <= left;
 }
 
 bool residency_find_room(Chooser *chooser, int32_t event, int64_t left) {
-  int64_t before = chooser->rooms[event], usable = machine_buffer_usable(chooser->machine);
-  int64_t step = usable / ROOM_STEPS;
-  chooser->rooms[event] = 0;
+  PlanRoom before = chooser->rooms[event];
+  int64_t usable = machine_buffer_usable(chooser->machine);
+  int64_t step = max_i64(usable / ROOM_STEPS, 1), fine = max_i64(usable / BESIDE_STEPS, 1);
+  chooser->rooms[event] = (PlanRoom){0};
   if (residency_own_bytes(chooser, event) <= left) return true;
-  int64_t least = step > 0 && left > 0 ? left / step * step : 0, most = least;
-  if (step > 0)
-    most = max_i64(least, min_i64(left + residency_replaced_bytes(chooser, event), usable - 1) / step * step);
-  if (chooser->model->policy.plans_for_rest && most > least && fits_within(chooser, event, most, left)) return true;
-  chooser->lacks_room = chooser->lacks_room || most > least;
-  if (fits_within(chooser, event, least, left)) return true;
+  uint64_t held = residency_held_buffers(chooser, event);
+  chooser->lacks_room = chooser->lacks_room || held != 0;
+  bool is_beside = left > 0 && held != 0 && chooser->model->policy.knows_held;
+  if (is_beside && fits_within(chooser, event, (PlanRoom){left / fine * fine, held}, left)) return true;
+  if (left > 0 && fits_within(chooser, event, (PlanRoom){left / step * step, 0}, left)) return true;
   if (chooser->model->policy.takes_parts && fits_within(chooser, event, before, left)) return true;
   chooser->rooms[event] = before;
   return false;
@@ -194,7 +194,7 @@ static bool brings_stream(const Chooser *chooser, const RunCandidate *candidate)
  * memory to others. */
 static bool take_where_room(Chooser *chooser, RunCandidate *candidate, const CandidateArray *parts) {
   int64_t usable = machine_buffer_usable(chooser->machine), events = candidate->last - candidate->first + 1;
-  int64_t *before = ARENA_COPY_ARRAY(chooser->arena, int64_t, chooser->rooms + candidate->first, events);
+  PlanRoom *before = ARENA_COPY_ARRAY(chooser->arena, PlanRoom, chooser->rooms + candidate->first, events);
   bool *is_changed = ARENA_NEW_ARRAY(chooser->arena, bool, events);
   bool is_worth = candidate->saved * LEAST_SHARE > chooser->estimate, fits = true;
   bool is_any = is_for_one(candidate) || brings_stream(chooser, candidate);
@@ -209,7 +209,7 @@ static bool take_where_room(Chooser *chooser, RunCandidate *candidate, const Can
   if (fits && !is_any) return true;
   double with = fits ? residency_trial_cycles(chooser, candidate, is_changed) : INFINITY;
   for (int64_t i = 0; i < events; i++) {
-    int64_t room = chooser->rooms[candidate->first + i];
+    PlanRoom room = chooser->rooms[candidate->first + i];
     chooser->rooms[candidate->first + i] = before[i];
     before[i] = room;
   }
@@ -357,7 +357,7 @@ static bool is_plain(const Chooser *chooser, int32_t event) {
   const KernelUse *use = chooser->touches.events.data[event].use;
   if (use != NULL && use->offsets != NULL) return false;
   bool has_all = room_left(chooser, event) == machine_buffer_usable(chooser->machine);
-  return has_all && chooser->tiles[event] == 0 && chooser->rooms[event] == 0;
+  return has_all && chooser->tiles[event] == 0 && chooser->rooms[event].bytes == 0;
 }
 
 /* Whether a resident that is there at |event| lies beyond the Buffer's end: all of them have room, but not where they
@@ -478,12 +478,13 @@ static bool has_part(const Chooser *chooser, int32_t event) {
 /* Cycles of the Kernel of |event| under its interface; infinity: places of residents leave it no room, or so little
  * that it is slower than without any. */
 static double settled_cycles(Chooser *chooser, int32_t event) {
-  int64_t before = chooser->rooms[event];
+  PlanRoom before = chooser->rooms[event];
   bool is_settled = has_part(chooser, event) && residency_own_bytes(chooser, event) <= room_left(chooser, event);
   if (!is_settled && !residency_find_room(chooser, event, room_left(chooser, event))) return INFINITY;
   PlanInterface interface = interface_at(chooser, event, chooser->tiles[event], chooser->limits[event]);
   double cycles = cycles_under(chooser, event, &interface);
-  bool is_tighter = chooser->rooms[event] != before && chooser->rooms[event] > 0;
+  PlanRoom room = chooser->rooms[event];
+  bool is_tighter = (room.bytes != before.bytes || room.held != before.held) && room.bytes > 0;
   if (!is_tighter || cycles <= plain_cycles(chooser, event)) return cycles;
   chooser->rooms[event] = before;
   return INFINITY;
@@ -678,8 +679,8 @@ static Status choose(Chooser *chooser, const HloComputation *computation) {
   chooser->bases = ARENA_NEW_ARRAY(arena, int64_t, events);
   chooser->limits = ARENA_NEW_ARRAY(arena, int64_t, events);
   chooser->tiles = ARENA_NEW_ARRAY(arena, int64_t, events);
-  chooser->rooms = ARENA_NEW_ARRAY(arena, int64_t, events);
-  chooser->plans = ARENA_NEW_ARRAY(arena, EventPlan, events * MOST_ROOMS);
+  chooser->rooms = ARENA_NEW_ARRAY(arena, PlanRoom, events);
+  chooser->plans = ARENA_NEW_ARRAY(arena, EventPlans, events);
   chooser->order = ARENA_NEW_ARRAY(arena, RunCandidate *, candidates);
   chooser->placed = ARENA_NEW_ARRAY(arena, RunCandidate *, candidates);
   chooser->packed = ARENA_NEW_ARRAY(arena, int64_t, candidates);

@@ -25,7 +25,7 @@
 typedef struct ResidencyPolicy {
   bool brings_streams; /* operations may bring what was a stream of loads (plan_brings_stream) */
   bool counts_again;   /* what one Kernel loads again and again (plan_loads_again), it loads once where that stays */
-  bool plans_for_rest; /* plans in less room are made for what is left and the tiles that residents replace */
+  bool knows_held;     /* plans in less room are made knowing which arrays of a Kernel the Buffer has */
   bool refills;        /* what has room but finds no place leaves it to others, parts of it among them */
   bool takes_parts;    /* of what finds no room the first elements may stay, as many as do */
 } ResidencyPolicy;
@@ -36,8 +36,8 @@ typedef struct ResidencyModel {
   ResidencyPolicy policy;
   /* The plan of |use| with nothing resident; NULL: it has none, or one that is not to be changed. */
   const Plan *(*plan)(void *self, const KernelUse *use);
-  /* The same in |room| bytes of the Buffer; NULL: there is none, or it is not worth its making. */
-  const Plan *(*plan_within)(void *self, const KernelUse *use, int64_t room);
+  /* The same in |room|; NULL: there is none, or it is not worth its making. */
+  const Plan *(*plan_within)(void *self, const KernelUse *use, PlanRoom room);
   /* Cycles of |use| under |interface|, proved; infinity: there is no such plan. */
   double (*cycles)(void *self, const KernelUse *use, const PlanInterface *interface);
 } ResidencyModel;
@@ -65,7 +65,7 @@ typedef struct ResidentLoop {
 } ResidentLoop;
 
 typedef struct Residency {
-  bool lacks_room;  /* something has found none that a policy which plans for the rest looks for */
+  bool lacks_room;  /* something has found none that a policy which knows what is held looks for */
   bool lacks_place; /* something has had room and found no place, which a policy that refills makes use of */
   bool may_part;    /* something has found none of which a part may stay, by a policy that takes parts */
   int64_t use_count, loop_count;

@@ -5,23 +5,21 @@
 #include "codegen/oncore/run/residency.h"
 #include "codegen/oncore/run/run_candidates.h"
 
-/* Plans in less than the Buffer are made for so many parts of it, and where what finds room then saves more than one of
- * so many parts of the Kernels' cycles. */
-enum { ROOM_STEPS = 8, LEAST_SHARE = 1000 };
-
-/* A room is a multiple of a part's bytes, fewer than so many of them: a Buffer of a few bytes has more than ROOM_STEPS
- * that are rounded down. */
-enum { MOST_ROOMS = 2 * ROOM_STEPS };
+/* Plans in less than the Buffer are made for so many parts of it, beside arrays that it has for so many, and where what
+ * finds room then saves more than one of so many parts of the Kernels' cycles. */
+enum { ROOM_STEPS = 8, BESIDE_STEPS = 32, LEAST_SHARE = 1000 };
 
 typedef ARRAY(RunCandidate *) CandidateArray;
 
 /* The plan of an event in some room, and the bytes of its tiles. */
 typedef struct EventPlan {
-  bool is_known;
+  PlanRoom room;
   const Plan *plan; /* NULL: there is none */
   int64_t bytes;
   int64_t *copied; /* by buffer: of those that are copies of it, -1: not known yet */
 } EventPlan;
+
+typedef ARRAY(EventPlan *) EventPlans;
 
 /* One choice. */
 typedef struct Chooser {
@@ -40,10 +38,10 @@ typedef struct Chooser {
   CandidateArray *there;                  /* by event: what is taken, in the order of candidates */
   int64_t *bases, *limits;                /* by event: the most room between places of what is taken */
   int64_t *tiles;                         /* by event: where the Kernel's own tiles begin, there or further up */
-  int64_t *rooms;                         /* by event: bytes that the Kernel's plan is made for; 0: all of the Buffer */
+  PlanRoom *rooms;                        /* by event: what the Kernel's plan is made for */
   RunCandidate **order, **placed;         /* what is taken, in an order of its user; the places of those so far */
   int64_t *packed;                        /* by candidate: a place to go back to */
-  EventPlan *plans;                       /* by event and MOST_ROOMS rooms; found when asked for */
+  EventPlans *plans;                      /* by event; found when asked for */
   bool lacks_room, lacks_place, may_part; /* as Residency says */
   bool has_dropped;                       /* settling has left room that is to be filled again */
   double estimate;                        /* cycles of all its Kernels in a run of the module, about */
@@ -60,6 +58,10 @@ const Plan *residency_plan(const Chooser *chooser, int32_t event);
 /* Bytes of the tiles of |event|'s Kernel that are gone: copies of residents. */
 int64_t residency_replaced_bytes(const Chooser *chooser, int32_t event);
 
+/* Of the same the buffers that stay whole, by bit, as PlanRoom has them: all of their tiles that are copies are gone.
+ */
+uint64_t residency_held_buffers(const Chooser *chooser, int32_t event);
+
 /* Bytes of tiles that the Kernel of |event| has beside its residents. */
 int64_t residency_own_bytes(const Chooser *chooser, int32_t event);
 
@@ -72,8 +74,8 @@ void residency_set_taken(Chooser *chooser, RunCandidate *candidate, bool is_take
  * first on; what is taken is anywhere in the Buffer. */
 double residency_trial_cycles(const Chooser *chooser, const RunCandidate *candidate, const bool *is_changed);
 
-/* A plan for |event| whose tiles have room in |left| bytes: its own, or one that is made for about so many, or by a
- * policy that plans for the rest for as many more as residents replace of its own; else, where parts are taken, the one
+/* A plan for |event| whose tiles have room in |left| bytes: its own, or one that is made for about so many, by
+ * a policy that knows what is held beside the arrays that are resident there; else, where parts are taken, the one
  * that it has.  False: there is none, and it has what it had. */
 bool residency_find_room(Chooser *chooser, int32_t event, int64_t left);
 

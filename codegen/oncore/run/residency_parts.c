@@ -40,21 +40,21 @@ static int64_t room_beside_tiles(Chooser *chooser, const RunCandidate *candidate
   return left;
 }
 
-static void set_rooms(Chooser *chooser, const RunCandidate *candidate, const int64_t *rooms) {
+static void set_rooms(Chooser *chooser, const RunCandidate *candidate, const PlanRoom *rooms) {
   for (int32_t e = candidate->first; e <= candidate->last; e++) chooser->rooms[e] = rooms[e - candidate->first];
 }
 
 bool residency_take_part(Chooser *chooser, RunCandidate *candidate) {
   int64_t events = candidate->last - candidate->first + 1, whole = candidate->bytes.bytes, best_held = 0;
-  const int64_t *before = ARENA_COPY_ARRAY(chooser->arena, int64_t, chooser->rooms + candidate->first, events);
-  const int64_t *best_rooms = before;
+  const PlanRoom *before = ARENA_COPY_ARRAY(chooser->arena, PlanRoom, chooser->rooms + candidate->first, events);
+  const PlanRoom *best_rooms = before;
   double saved = candidate->saved, best = INFINITY;
   for (int64_t steps = 1; steps <= PART_MOST_STEPS; steps++) {
     bool *is_changed = ARENA_NEW_ARRAY(chooser->arena, bool, events);
     int64_t tiles = machine_buffer_usable(chooser->machine) / ROOM_STEPS * steps;
     int64_t room = room_beside_tiles(chooser, candidate, tiles, is_changed), step = part_step(chooser, candidate);
     int64_t held = step > 0 && room > 0 ? min_i64(room, whole - 1) / step * step : 0;
-    const int64_t *rooms = ARENA_COPY_ARRAY(chooser->arena, int64_t, chooser->rooms + candidate->first, events);
+    const PlanRoom *rooms = ARENA_COPY_ARRAY(chooser->arena, PlanRoom, chooser->rooms + candidate->first, events);
     if (saved * (double)held * LEAST_SHARE > chooser->estimate * (double)whole) {
       candidate->held = held;
       residency_set_taken(chooser, candidate, true);

@@ -12,11 +12,14 @@ static int64_t tile_bytes(const Plan *plan) {
 }
 
 static EventPlan *plan_at(const Chooser *chooser, int32_t event) {
-  int64_t step = max_i64(machine_buffer_usable(chooser->machine) / ROOM_STEPS, 1), room = chooser->rooms[event];
-  EventPlan *known = &chooser->plans[event * MOST_ROOMS + room / step];
+  EventPlans *plans = &chooser->plans[event];
+  PlanRoom room = chooser->rooms[event];
   const KernelUse *use = chooser->touches.events.data[event].use;
-  if (known->is_known) return known;
-  known->is_known = true;
+  for (int64_t p = 0; p < plans->count; p++)
+    if (plans->data[p]->room.bytes == room.bytes && plans->data[p]->room.held == room.held) return plans->data[p];
+  EventPlan *known = ARENA_NEW(chooser->arena, EventPlan);
+  known->room = room;
+  array_push(plans, chooser->arena, known);
   known->plan = use != NULL ? chooser->model->plan_within(chooser->model->self, use, room) : NULL;
   if (known->plan == NULL) return known;
   int32_t buffers = known->plan->kernel->buffer_count;
@@ -39,16 +42,32 @@ static bool is_first_resident(const Chooser *chooser, int32_t event, int32_t num
   return true;
 }
 
+/* Bytes of the tiles of |of| that are copies of |buffer|. */
+static int64_t copied_bytes(const EventPlan *of, int32_t buffer) {
+  if (of->copied[buffer] < 0) of->copied[buffer] = plan_copied_bytes(of->plan, buffer);
+  return of->copied[buffer];
+}
+
 int64_t residency_replaced_bytes(const Chooser *chooser, int32_t event) {
   const EventPlan *of = plan_at(chooser, event);
   int64_t bytes = 0;
   for (int32_t t = chooser->touches.begins[event]; of->plan != NULL && t < chooser->touches.begins[event + 1]; t++) {
-    if (!is_first_resident(chooser, event, t)) continue;
-    int32_t buffer = residency_touch(chooser, t)->buffer;
-    if (of->copied[buffer] < 0) of->copied[buffer] = plan_copied_bytes(of->plan, buffer);
-    bytes += of->copied[buffer];
+    if (is_first_resident(chooser, event, t)) bytes += copied_bytes(of, residency_touch(chooser, t)->buffer);
   }
   return bytes;
+}
+
+uint64_t residency_held_buffers(const Chooser *chooser, int32_t event) {
+  const EventPlan *of = plan_at(chooser, event);
+  uint64_t held = 0;
+  for (int32_t t = chooser->touches.begins[event]; of->plan != NULL && t < chooser->touches.begins[event + 1]; t++) {
+    const RunCandidate *resident = chooser->resident_of[t];
+    int32_t buffer = residency_touch(chooser, t)->buffer;
+    bool is_whole = resident != NULL && resident->held == resident->bytes.bytes;
+    if (!is_whole || buffer < 0 || buffer >= PLAN_ROOM_BUFFERS || copied_bytes(of, buffer) == 0) continue;
+    held |= (uint64_t)1 << buffer;
+  }
+  return held;
 }
 
 int64_t residency_own_bytes(const Chooser *chooser, int32_t event) {
