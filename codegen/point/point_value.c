@@ -169,6 +169,21 @@ static const IndexAtom *window_quotient(const KernelPoint *point, const KernelVa
   return *out_stride > 0 && is_short ? found : NULL;
 }
 
+/* Lanes of |places|, up to |most|, by |divisor|.  Where lanes are wide enough for it, a product with 2^16/divisor,
+ * rounded up, has the quotient above its lower 16 bits, as long as what rounding adds to it, at most most·divisor,
+ * stays there. */
+static LLVMValueRef divide_places(const VecBuilder *vec, LLVMValueRef places, int64_t divisor, int64_t most,
+                                  int lanes) {
+  LLVMBuilderRef b = vec->builder;
+  LLVMTypeRef word = LLVMGetElementType(LLVMTypeOf(places));
+  bool is_product = LLVMGetIntTypeWidth(word) >= 32 && most * divisor < INT64_C(1) << 16;
+  int64_t factor = is_product ? ((INT64_C(1) << 16) + divisor - 1) / divisor : divisor;
+  LLVMValueRef by = vec_splat(vec, LLVMConstInt(word, (unsigned long long)factor, false), lanes);
+  if (!is_product) return LLVMBuildUDiv(b, places, by, "");
+  LLVMValueRef digits = vec_splat(vec, LLVMConstInt(word, 16, false), lanes);
+  return LLVMBuildLShr(b, LLVMBuildMul(b, places, by, ""), digits, "");
+}
+
 /* Elements of a window: one load, within the buffer, and a permutation of lanes.  It begins at the first lane's
  * element, or as far before or behind as keeps it in the buffer; the lanes whose elements exist find them there. */
 static LLVMValueRef load_window(KernelPoint *point, int32_t value, const IndexAtom *quotient, int64_t stride) {
@@ -186,9 +201,12 @@ static LLVMValueRef load_window(KernelPoint *point, int32_t value, const IndexAt
   LLVMValueRef begin = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSLT, first, most, ""), first, most, "");
   begin = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSGT, begin, none, ""), begin, none, "");
   LLVMTypeRef word = LLVMIntTypeInContext(vec->context, (unsigned)bits);
-  LLVMValueRef places = vec_splat(vec, LLVMBuildTrunc(b, rest, word, ""), lanes);
-  places = LLVMBuildAdd(b, places, vec_lane_indices(vec, bits, stride, lanes), "");
-  places = LLVMBuildUDiv(b, places, vec_splat(vec, LLVMBuildTrunc(b, divisor, word, ""), lanes), "");
+  int short_bits = bits < 32 ? bits : 32; /* processors have few operations on wider ones */
+  LLVMTypeRef short_word = LLVMIntTypeInContext(vec->context, (unsigned)short_bits);
+  LLVMValueRef places = vec_splat(vec, LLVMBuildTrunc(b, rest, short_word, ""), lanes);
+  places = LLVMBuildAdd(b, places, vec_lane_indices(vec, short_bits, stride, lanes), "");
+  places = divide_places(vec, places, quotient->divisor, quotient->divisor + (lanes - 1) * stride, lanes);
+  if (bits > short_bits) places = LLVMBuildZExt(b, places, LLVMVectorType(word, (unsigned)lanes), "");
   LLVMValueRef distance = LLVMBuildTrunc(b, LLVMBuildSub(b, first, begin, ""), word, "");
   places = LLVMBuildAdd(b, places, vec_splat(vec, distance, lanes), "");
   LLVMValueRef loaded = vec_load_strided(vec, info->type, point_element(point, info->buffer, begin), 1, NULL, lanes);
