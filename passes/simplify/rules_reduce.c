@@ -347,13 +347,48 @@ static HloInstruction *sort_dead_operands(HloInstruction *sort) {
   return hlo_computation_add(sort->parent, HLO_TUPLE, sort->shape, elements, count, (StringView){0});
 }
 
+/* --- conversions of what is reduced --- */
+
+/* |opcode| of two scalars of |type|. */
+static HloComputation *add_combiner(HloModule *module, HloOpcode opcode, PrimitiveType type) {
+  HloComputation *region = hlo_module_add_computation(module, SV("narrow"));
+  const Shape *scalar = shape_scalar(module->shapes, type);
+  HloInstruction *operands[2];
+  for (int i = 0; i < 2; i++) operands[i] = hlo_computation_add_parameter(region, i, scalar, SV("number"));
+  region->root = hlo_computation_add(region, opcode, scalar, operands, 2, (StringView){0});
+  return region;
+}
+
+/* convert(reduce(convert(x), init)) → reduce(x, convert(init)) of integers of x' type, which is narrower: what wraps
+ * later wraps to the same. */
+static HloInstruction *reduce_narrow(HloInstruction *instruction) {
+  HloInstruction *reduce = instruction->operands[0], *made, *operands[2];
+  PrimitiveType type = instruction->shape->type;
+  if (reduce->opcode != HLO_REDUCE || reduce->user_count != 1 || reduce->operand_count != 2) return NULL;
+  PrimitiveType wide = reduce->shape->type;
+  HloOpcode combiner = combiner_of(reduce);
+  bool wraps = combiner == HLO_ADD || combiner == HLO_MULTIPLY || combiner == HLO_AND || combiner == HLO_OR ||
+               combiner == HLO_XOR;
+  if (!wraps || !type_is_integral(type) || !type_is_integral(wide) || type_bits(type) >= type_bits(wide)) return NULL;
+  const HloInstruction *convert = reduce->operands[0];
+  if (convert->opcode != HLO_CONVERT || convert->operands[0]->shape->type != type) return NULL;
+  HloModule *module = instruction->parent->module;
+  if (shape_with_type(module->shapes, reduce->shape, type) != instruction->shape) return NULL;
+  const Shape *scalar = shape_scalar(module->shapes, type);
+  operands[0] = convert->operands[0];
+  operands[1] = hlo_computation_add(instruction->parent, HLO_CONVERT, scalar, &reduce->operands[1], 1, (StringView){0});
+  made = hlo_computation_add_clone(instruction->parent, reduce, instruction->shape, operands, 2);
+  hlo_instruction_set_computation(made, HLO_ATTR_TO_APPLY, add_combiner(module, combiner, type));
+  return made;
+}
+
 AlgebraicRules algebraic_reduce_rules(void) {
   static const AlgebraicRule rules[] = {
       {HLO_REDUCE, "reduce-of-ones", reduce_of_ones},       {HLO_REDUCE, "reduce-transpose", reduce_transpose},
       {HLO_REDUCE, "reduce-reduce", reduce_reduce},         {HLO_REDUCE, "reduce-splat", reduce_splat},
       {HLO_REDUCE, "reduce-broadcast", reduce_broadcast},   {HLO_REDUCE_WINDOW, "window-of-one", window_of_one},
       {HLO_REDUCE_WINDOW, "window-of-pad", window_of_pad},  {HLO_SORT, "sort-nothing", sort_nothing},
-      {HLO_SORT, "sort-dead-operands", sort_dead_operands},
+      {HLO_SORT, "sort-dead-operands", sort_dead_operands}, {HLO_CONVERT, "reduce-narrow", reduce_narrow},
   };
   return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};
 }
