@@ -289,8 +289,9 @@ static Status try_savings(CodeDraft *draft, const HloModule *module, const Buffe
   return STATUS_OK;
 }
 
-/* Cuts of sums move so many times the bytes of those without at most: they make more Kernels. */
-static const double SUMS_BYTES = 0.99;
+/* Cuts of sums move so many times the bytes of those without at most: they make more Kernels.  What others load
+ * again may hide the gain: up to so many times the bytes both are compared with plans that save that. */
+static const double SUMS_BYTES = 0.99, CLOSE_BYTES = 1.03;
 
 /* With some Kernels of |whole| cut into strips, where that moves fewer bytes than |best| in not many more cycles than
  * |whole|; else |best|. */
@@ -306,14 +307,15 @@ static Status try_cuts(CodeDraft *draft, const HloModule *module, const BufferAs
   whole->before.plans = cut.before.plans; /* these know the prices that those do */
   if (best->kernels == whole->kernels) best->before.plans = cut.before.plans;
   KeptCost before = trial_cost(whole), known = trial_cost(best), cost = trial_cost(&cut);
-  double limit = before.cycles + (MOST_CYCLES - 1) * before.estimate;
-  if (cost.bytes >= known.bytes && cost.cycles < known.cycles) { /* what others load again may have hidden the gain */
+  double limit = before.cycles + (MOST_CYCLES - 1) * before.estimate, share = cuts_sums ? SUMS_BYTES : 1;
+  bool is_close = cost.bytes < known.bytes * CLOSE_BYTES && cost.cycles <= limit;
+  if (cost.bytes >= known.bytes && (cost.cycles < known.cycles || is_close)) {
     RETURN_IF_ERROR(try_savings(draft, module, assignment, most, diag, &cut));
     RETURN_IF_ERROR(try_savings(draft, module, assignment, most, diag, best));
     known = trial_cost(best);
     cost = trial_cost(&cut);
   }
-  bool is_better = cost.bytes < (cuts_sums ? SUMS_BYTES : 1) * known.bytes && cost.cycles <= limit;
+  bool is_better = cost.bytes < share * known.bytes && cost.cycles <= limit;
   if (is_better && cut.plans.has_residents && cut.bytes <= most) *best = cut;
   return STATUS_OK;
 }

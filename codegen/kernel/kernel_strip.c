@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "codegen/kernel/kernel_internal.h"
 
 /* --- whether it can be cut --- */
@@ -16,24 +18,34 @@ int64_t kernel_piece_at(const Kernel *kernel, int32_t dim, int32_t buffer, Index
   return lower >= 0 && upper < piece ? piece : 0;
 }
 
-static void add_access(const Kernel *kernel, int32_t buffer, IndexExpr address, int32_t predicate, int64_t *pieces) {
-  int64_t piece = kernel_piece_at(kernel, 0, buffer, address, predicate);
+static void add_access(const Kernel *kernel, int32_t dim, int32_t buffer, IndexExpr address, int32_t predicate,
+                       int64_t *pieces) {
+  int64_t piece = kernel_piece_at(kernel, dim, buffer, address, predicate);
   pieces[buffer] = pieces[buffer] < 0 || pieces[buffer] == piece ? piece : 0;
 }
 
-static bool find_pieces(const Kernel *kernel, int64_t *out_pieces) {
-  if (kernel->part_count > 0 || kernel->dim_count == 0 || kernel_sorting_stage(kernel) >= 0) return false;
-  if (kernel->dims[0].stage != KERNEL_OUTER || !kernel_dim_is_parallel(&kernel->dims[0])) return false;
+/* The outermost dimension of more than one index, -1: there is none, or points along it are not made by themselves. */
+static int32_t outermost(const Kernel *kernel) {
+  int32_t dim = 0;
+  while (dim < kernel->dim_count && kernel->dims[dim].extent == 1) dim++;
+  if (dim == kernel->dim_count || kernel->dims[dim].stage != KERNEL_OUTER) return -1;
+  return kernel_dim_is_parallel(&kernel->dims[dim]) ? dim : -1;
+}
+
+static bool find_pieces(const Kernel *kernel, int32_t dim, int64_t *out_pieces) {
+  if (kernel->part_count > 0 || dim < 0 || kernel_sorting_stage(kernel) >= 0) return false;
   for (int b = 0; b < kernel->buffer_count; b++) out_pieces[b] = -1;
   for (int32_t v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
-    if (value->kind == KERNEL_LOAD) add_access(kernel, value->buffer, value->address, value->predicate, out_pieces);
+    if (value->kind == KERNEL_LOAD)
+      add_access(kernel, dim, value->buffer, value->address, value->predicate, out_pieces);
   }
   for (int s = 0; s < kernel->stage_count; s++) {
     const KernelStage *stage = &kernel->stages[s];
     if (stage->transform != NULL) return false;
     for (int i = 0; i < stage->store_count; i++)
-      add_access(kernel, stage->stores[i].buffer, stage->stores[i].address, stage->stores[i].predicate, out_pieces);
+      add_access(kernel, dim, stage->stores[i].buffer, stage->stores[i].address, stage->stores[i].predicate,
+                 out_pieces);
   }
   for (int b = 0; b < kernel->buffer_count; b++) {
     KernelBufferRole role = kernel->buffers[b].role;
@@ -50,7 +62,8 @@ KernelCutWay kernel_strip_way(KernelStrip strip) {
 
 int32_t kernel_strip_dim(const Kernel *kernel, KernelCutWay way, int64_t *out_pieces) {
   if (way == KERNEL_CUT_SUMS) return kernel_sums_dim(kernel, out_pieces);
-  return find_pieces(kernel, out_pieces) ? 0 : -1;
+  int32_t dim = outermost(kernel);
+  return find_pieces(kernel, dim, out_pieces) ? dim : -1;
 }
 
 /* --- a strip --- */
@@ -96,10 +109,11 @@ static const KernelValue *strip_values(const StripMaker *maker) {
 }
 
 static const Kernel *points_strip(Arena *arena, const Kernel *kernel, KernelStrip strip, const int64_t **out_offsets) {
+  int32_t dim = outermost(kernel);
   Kernel *made = ARENA_NEW(arena, Kernel);
   int64_t *pieces = ARENA_NEW_ARRAY(arena, int64_t, kernel->buffer_count);
   int64_t *offsets = ARENA_NEW_ARRAY(arena, int64_t, kernel->buffer_count);
-  if (!find_pieces(kernel, pieces)) XLAC_BUG("a Kernel that cannot be cut");
+  if (!find_pieces(kernel, dim, pieces)) XLAC_BUG("a Kernel that cannot be cut");
   for (int b = 0; b < kernel->buffer_count; b++) offsets[b] = pieces[b] * strip.first;
   *made = *kernel;
   made->arena = arena;
@@ -107,7 +121,7 @@ static const Kernel *points_strip(Arena *arena, const Kernel *kernel, KernelStri
   StripMaker maker = {.arena = arena, .from = kernel, .strip = made, .pieces = pieces};
   KernelDim *dims = ARENA_COPY_ARRAY(arena, KernelDim, kernel->dims, kernel->dim_count);
   KernelBuffer *buffers = ARENA_COPY_ARRAY(arena, KernelBuffer, kernel->buffers, kernel->buffer_count);
-  dims[0].extent = strip.extent;
+  dims[dim].extent = strip.extent;
   for (int b = 0; b < kernel->buffer_count; b++)
     if (pieces[b] > 0) buffers[b].element_count = pieces[b] * strip.extent;
   maker.dims = ARENA_NEW_ARRAY(arena, IndexExpr, kernel->dim_count);
@@ -115,7 +129,7 @@ static const Kernel *points_strip(Arena *arena, const Kernel *kernel, KernelStri
   for (int d = 0; d < kernel->dim_count; d++) maker.dims[d] = index_dim(&made->space, d, dims[d].extent);
   for (int32_t v = 0; v < kernel->value_count; v++) maker.values[v] = v;
   maker.points = ARENA_COPY_ARRAY(arena, IndexExpr, maker.dims, kernel->dim_count);
-  maker.points[0] = index_add_constant(&made->space, maker.dims[0], strip.first);
+  maker.points[dim] = index_add_constant(&made->space, maker.dims[dim], strip.first);
   made->dims = dims;
   made->buffers = buffers;
   made->stages = strip_stages(&maker);
@@ -124,9 +138,68 @@ static const Kernel *points_strip(Arena *arena, const Kernel *kernel, KernelStri
   return made;
 }
 
+static const Kernel *strip_by(Arena *arena, const Kernel *kernel, KernelCutWay way, KernelStrip strip,
+                              const int64_t **out_offsets) {
+  return (way == KERNEL_CUT_SUMS ? kernel_sums_strip : points_strip)(arena, kernel, strip, out_offsets);
+}
+
+/* The buffer of |kernel| that |buffer| of a strip of it is a part of; -1: sums that the strip goes on from. */
+static int32_t buffer_of_whole(const Kernel *kernel, const KernelBuffer *buffer) {
+  int32_t found = kernel->buffer_count;
+  while (found-- > 0) {
+    const KernelBuffer *of = &kernel->buffers[found];
+    if (of->role == buffer->role && of->operand == buffer->operand && of->node == buffer->node) break;
+  }
+  return found;
+}
+
 const Kernel *kernel_strip_make(Arena *arena, const Kernel *kernel, KernelStrip strip, const int64_t **out_offsets) {
-  bool is_sum = kernel_strip_way(strip) == KERNEL_CUT_SUMS;
-  return (is_sum ? kernel_sums_strip : points_strip)(arena, kernel, strip, out_offsets);
+  KernelCutWay way = kernel_strip_way(strip);
+  if (strip.inner_extent == 0) return strip_by(arena, kernel, way, strip, out_offsets);
+  const int64_t *before, *within;
+  const Kernel *index = strip_by(arena, kernel, way, (KernelStrip){.first = strip.first, .extent = 1}, &before);
+  strip.first = strip.inner_first;
+  strip.extent = strip.inner_extent;
+  const Kernel *made = strip_by(arena, index, way, strip, &within);
+  int64_t *offsets = ARENA_COPY_ARRAY(arena, int64_t, within, made->buffer_count);
+  for (int32_t b = 0; b < made->buffer_count; b++) {
+    int32_t of = buffer_of_whole(index, &made->buffers[b]);
+    if (of >= 0) offsets[b] += before[of];
+  }
+  if (out_offsets != NULL) *out_offsets = offsets;
+  return made;
+}
+
+int64_t kernel_strip_inner(const Kernel *kernel, KernelCutWay way, int64_t *out_pieces) {
+  int32_t dim = kernel_strip_dim(kernel, way, out_pieces);
+  if (dim < 0) return 0;
+  Arena *scratch = arena_create();
+  const Kernel *index = strip_by(scratch, kernel, way, (KernelStrip){.extent = 1}, NULL);
+  int64_t *pieces = ARENA_NEW_ARRAY(scratch, int64_t, index->buffer_count + 1);
+  dim = kernel_strip_dim(index, way, pieces);
+  int64_t extent = dim >= 0 ? index->dims[dim].extent : 0;
+  memset(out_pieces, 0, (size_t)kernel->buffer_count * sizeof *out_pieces);
+  for (int32_t b = 0; b < index->buffer_count && dim >= 0; b++) {
+    int32_t of = buffer_of_whole(kernel, &index->buffers[b]);
+    if (of >= 0) out_pieces[of] = pieces[b];
+  }
+  arena_destroy(scratch);
+  return extent;
+}
+
+bool kernel_strip_fits(const Kernel *kernel, KernelStrip strip) {
+  KernelCutWay way = kernel_strip_way(strip);
+  Arena *scratch = arena_create();
+  int64_t *pieces = ARENA_NEW_ARRAY(scratch, int64_t, kernel->buffer_count + 1);
+  int32_t dim = kernel_strip_dim(kernel, way, pieces);
+  int64_t extent = dim >= 0 ? kernel->dims[dim].extent : 0;
+  bool fits = strip.first < extent && strip.extent > 0 && strip.extent <= extent - strip.first;
+  if (fits && strip.inner_extent > 0) {
+    extent = kernel_strip_inner(kernel, way, pieces);
+    fits = strip.inner_first < extent && strip.inner_extent <= extent - strip.inner_first;
+  }
+  arena_destroy(scratch);
+  return fits;
 }
 
 /* --- a table with strips --- */

@@ -3,7 +3,10 @@
  * Cut along its outermost dimension (POINTS), strips run in any order and do what the Kernel does, to the bit: each
  * point is computed as before.  Cut along a dimension over which it folds (SUMS), they run one after the other and each
  * goes on from the sums that the one before it has left where the results will be; the last one makes these of them.
- * Folds are reassociable, so that ranges may follow one another in any order. */
+ * Folds are reassociable, so that ranges may follow one another in any order.
+ *
+ * A strip of one index may be cut once more along another dimension: where an image is as large as a Buffer, its rows
+ * are. */
 #ifndef XLAC_CODEGEN_KERNEL_KERNEL_STRIP_H
 #define XLAC_CODEGEN_KERNEL_KERNEL_STRIP_H
 
@@ -27,6 +30,12 @@ KernelCutWay kernel_strip_way(KernelStrip strip);
  * elements side by side are one index's alone, so that a strip has a part of the array to itself; 0: strips have all of
  * it. */
 int32_t kernel_strip_dim(const Kernel *kernel, KernelCutWay way, int64_t *out_pieces);
+
+/* Indices of the dimension along which a strip of one index of kernel_strip_dim's is cut by |way| once more, 0: it
+ * cannot be.  |out_pieces|, by buffer of |kernel|: elements side by side that are one of these indices' alone. */
+int64_t kernel_strip_inner(const Kernel *kernel, KernelCutWay way, int64_t *out_pieces);
+/* Whether |strip| is one that |kernel| can be cut into. */
+bool kernel_strip_fits(const Kernel *kernel, KernelStrip strip);
 
 /* Strip |strip| of |kernel|, which can be cut so, in |arena|: arrays of which it has a part begin with that.  It has
  * those buffers that it needs, in the Kernel's order, and then the sums that it goes on from, which are bound as the

@@ -94,6 +94,64 @@ static void strips_read_across(void **state) {
   arena_destroy(arena);
 }
 
+/* The largest of each number of |images| images of |rows| rows of |columns| numbers and that of the row below it, of
+ * which the last row has none. */
+static const Kernel *row_pairs(Arena *arena, int64_t images, int64_t rows, int64_t columns) {
+  KernelDraft draft;
+  begin(&draft, arena, images * rows, columns);
+  int64_t count = images * rows * columns;
+  int32_t result = kernel_draft_add_buffer(&draft, (KernelBuffer){KERNEL_RESULT, TYPE_F32, count, -1, 0});
+  int32_t stage = kernel_draft_add_stage(&draft);
+  IndexExpr image = kernel_draft_add_dim(&draft, images, KERNEL_PARALLEL, KERNEL_OUTER);
+  IndexExpr row = kernel_draft_add_dim(&draft, rows, KERNEL_PARALLEL, KERNEL_OUTER);
+  IndexExpr column = kernel_draft_add_dim(&draft, columns, KERNEL_PARALLEL, KERNEL_OUTER);
+  IndexExpr place = index_add(&draft.space, index_scale(&draft.space, row, columns), column);
+  place = index_add(&draft.space, index_scale(&draft.space, image, rows * columns), place);
+  KernelValue inside = kernel_value_blank(KERNEL_IN_RANGE, TYPE_PRED), load = kernel_value_blank(KERNEL_LOAD, TYPE_F32);
+  KernelValue larger = kernel_value_blank(KERNEL_APPLY, TYPE_F32);
+  inside.address = index_add_constant(&draft.space, row, 1);
+  inside.upper = rows;
+  load.buffer = NUMBERS;
+  load.address = place;
+  larger.opcode = HLO_MAXIMUM;
+  larger.operand_count = 2;
+  larger.operands[0] = kernel_draft_add_value(&draft, load);
+  load.predicate = kernel_draft_add_value(&draft, inside);
+  load.address = index_add_constant(&draft.space, place, columns);
+  larger.operands[1] = kernel_draft_add_value(&draft, load);
+  int32_t stored = kernel_draft_add_value(&draft, larger);
+  kernel_draft_add_store(&draft, stage, (KernelStore){result, place, stored, -1});
+  return finish(&draft);
+}
+
+/* Rows of one image: a part of what they make, of the image that they read all. */
+static void images_are_cut_along_rows(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  const Kernel *kernel = row_pairs(arena, 4, 6, 5);
+  const int64_t *offsets;
+  int64_t pieces[3];
+  assert_int_equal(kernel_strip_dim(kernel, KERNEL_CUT_POINTS, pieces), 0);
+  assert_true(pieces[0] == 30 && pieces[1] == 0 && pieces[2] == 30);
+  assert_int_equal(kernel_strip_inner(kernel, KERNEL_CUT_POINTS, pieces), 6);
+  assert_true(pieces[0] == 0 && pieces[1] == 0 && pieces[2] == 5); /* rows read those of others */
+  KernelStrip strip = {.first = 2, .extent = 1, .inner_first = 4, .inner_extent = 2};
+  assert_true(kernel_strip_fits(kernel, strip));
+  check_text(arena, kernel_strip_make(arena, kernel, strip, &offsets),
+             "kernel b0 f32[30] operand, b1 f32[5] operand, b2 f32[10] result\n"
+             "outer d0 1 parallel, d1 2 parallel, d2 5 parallel:\n"
+             "  v0 = f32 load b0[5*d1 + d2 + 20]\n"
+             "  v1 = pred in-range 0 <= d1 + 5 < 6\n"
+             "  v2 = f32 load b0[5*d1 + d2 + 25] if v1\n"
+             "  v3 = f32 maximum v0 v2\n"
+             "stage 0:\n"
+             "  store b2[5*d1 + d2] = v3\n");
+  assert_true(offsets[0] == 2 * 30 && offsets[2] == 2 * 30 + 4 * 5);
+  strip.inner_first = 5;
+  assert_false(kernel_strip_fits(kernel, strip));
+  arena_destroy(arena);
+}
+
 /* Numbers x + 1, and of each column what their sum times a scale is. */
 static const Kernel *column_sums(Arena *arena, int64_t rows, int64_t columns) {
   KernelDraft draft;
@@ -159,6 +217,7 @@ static void sums_go_on(void **state) {
              "  v6 = f32 accumulator a0 final\n"
              "  store b2[d0] = v6\n");
   assert_true(offsets[0] == 30 && offsets[1] == 30 && offsets[2] == 0);
+  assert_int_equal(kernel_strip_inner(kernel, KERNEL_CUT_SUMS, pieces), 0); /* rows have nothing more to fold over */
   strip = (KernelStrip){.first = 0, .extent = 6, .goes_on = true};
   const Kernel *last = kernel_strip_make(arena, kernel, strip, &offsets);
   check_text(arena, last,
@@ -299,6 +358,11 @@ static void names_of_strips_are_read(void **state) {
   assert_true(kernel_strip_read(SV("[+0+4]"), &strip));
   assert_true(strip.first == 0 && strip.extent == 4 && strip.goes_on && !strip.leaves_open);
   assert_int_equal(kernel_strip_way(strip), KERNEL_CUT_SUMS);
+  assert_true(kernel_strip_read(SV("[+7.10+54]"), &strip));
+  assert_true(strip.first == 7 && strip.extent == 1 && strip.inner_first == 10 && strip.inner_extent == 54);
+  assert_true(strip.goes_on && !strip.leaves_open);
+  assert_false(kernel_strip_read(SV("[7.+54]"), &strip));
+  assert_false(kernel_strip_read(SV("[7.10]"), &strip));
   assert_false(kernel_strip_read(SV("[+]"), &strip));
   assert_false(kernel_strip_read(SV("[++]"), &strip));
   assert_false(kernel_strip_read(SV("[12]"), &strip));
@@ -310,11 +374,9 @@ static void names_of_strips_are_read(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(strips_have_parts_of_rows),
-      cmocka_unit_test(strips_read_across),
-      cmocka_unit_test(sums_go_on),
-      cmocka_unit_test(sums_that_are_added_go_on_as_one),
-      cmocka_unit_test(names_of_strips_are_read),
+      cmocka_unit_test(strips_have_parts_of_rows),        cmocka_unit_test(strips_read_across),
+      cmocka_unit_test(images_are_cut_along_rows),        cmocka_unit_test(sums_go_on),
+      cmocka_unit_test(sums_that_are_added_go_on_as_one), cmocka_unit_test(names_of_strips_are_read),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -176,7 +176,7 @@ int32_t kernel_sums_dim(const Kernel *kernel, int64_t *out_pieces) {
   int64_t most = 0;
   bool is_fine = find_places(kernel, find_firsts(kernel, scratch), places) && are_sums_hidden(kernel, scratch);
   for (int32_t d = 0; d < kernel->dim_count && is_fine; d++) {
-    if (kernel->dims[d].stage != 0) continue;
+    if (kernel->dims[d].stage != 0 || kernel->dims[d].extent == 1) continue;
     int64_t bytes = find_pieces(kernel, d, out_pieces);
     if (bytes <= most) continue;
     most = bytes;

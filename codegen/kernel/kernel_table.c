@@ -60,8 +60,22 @@ StringView kernel_use_name(Arena *arena, const KernelUses *row, int32_t place) {
   if (number > 0) name = sv_printf(arena, "%.*s.%d", SV_ARG(name), number);
   if (!is_strip) return name;
   const KernelStrip *strip = &use->strip;
-  return sv_printf(arena, "%.*s[%s%" PRId64 "+%" PRId64 "%s]", SV_ARG(name), strip->goes_on ? "+" : "", strip->first,
-                   strip->extent, strip->leaves_open ? "+" : "");
+  bool has_inner = strip->inner_extent > 0;
+  StringView inner = has_inner ? sv_printf(arena, ".%" PRId64, strip->inner_first) : (StringView){0};
+  return sv_printf(arena, "%.*s[%s%" PRId64 "%.*s+%" PRId64 "%s]", SV_ARG(name), strip->goes_on ? "+" : "",
+                   strip->first, SV_ARG(inner), has_inner ? strip->inner_extent : strip->extent,
+                   strip->leaves_open ? "+" : "");
+}
+
+/* Where |byte| is in |text|, or its end. */
+static size_t place_of(StringView text, char byte) {
+  size_t place = 0;
+  while (place < text.size && text.data[place] != byte) place++;
+  return place;
+}
+
+static StringView behind(StringView text, size_t place) {
+  return (StringView){text.data + place + 1, text.size - place - 1};
 }
 
 bool kernel_strip_read(StringView text, KernelStrip *out_strip) {
@@ -70,9 +84,12 @@ bool kernel_strip_read(StringView text, KernelStrip *out_strip) {
   *out_strip = (KernelStrip){.goes_on = sv_starts_with(inside, SV("+")), .leaves_open = sv_ends_with(inside, SV("+"))};
   if (out_strip->goes_on) inside = (StringView){inside.data + 1, inside.size - 1};
   if (out_strip->leaves_open && inside.size > 0) inside.size--;
-  size_t plus = 0;
-  while (plus < inside.size && inside.data[plus] != '+') plus++;
+  size_t plus = place_of(inside, '+');
   if (plus == inside.size) return false;
-  StringView extent = {inside.data + plus + 1, inside.size - plus - 1};
-  return sv_to_count((StringView){inside.data, plus}, &out_strip->first) && sv_to_count(extent, &out_strip->extent);
+  StringView first = {inside.data, plus}, extent = behind(inside, plus);
+  size_t point = place_of(first, '.');
+  if (point == first.size) return sv_to_count(first, &out_strip->first) && sv_to_count(extent, &out_strip->extent);
+  out_strip->extent = 1;
+  return sv_to_count((StringView){first.data, point}, &out_strip->first) &&
+         sv_to_count(behind(first, point), &out_strip->inner_first) && sv_to_count(extent, &out_strip->inner_extent);
 }

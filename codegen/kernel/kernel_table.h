@@ -6,11 +6,12 @@
 #include "base/hash_map.h"
 #include "codegen/kernel/kernel.h"
 
-/* A range of points of one of a Kernel's dimensions (kernel_strip.h). */
+/* A range of indices of one of a Kernel's dimensions, or of those of another one at a single index (kernel_strip.h). */
 typedef struct KernelStrip {
-  int64_t first, extent; /* extent 0: all of them */
-  bool goes_on;          /* a part of sums: it goes on from what the strip before it has left in the results, … */
-  bool leaves_open;      /* … and leaves sums there for the next one to go on from */
+  int64_t first, extent;             /* extent 0: all of them */
+  int64_t inner_first, inner_extent; /* extent 0: all of them; else |extent| is 1 */
+  bool goes_on;     /* a part of sums: it goes on from what the strip before it has left in the results, … */
+  bool leaves_open; /* … and leaves sums there for the next one to go on from */
 } KernelStrip;
 
 typedef struct KernelUse {
@@ -50,7 +51,8 @@ void kernel_table_change(KernelTable *table, KernelUse (*change)(void *self, Ker
 const KernelUses *kernel_table_find(const KernelTable *table, const HloInstruction *instruction);
 
 /* What a Kernel of |row| is called in reports and plans: the instruction's name, with .1, .2 … from the second on; a
- * strip the same with [FIRST+EXTENT], and with + where sums go on: [8+8+], [+4+4+], [+0+4]. */
+ * strip the same with [FIRST+EXTENT], [POINT.FIRST+EXTENT] where one index is cut again, and with + where sums go on:
+ * [8+8+], [+4+4+], [+0+4], [7.10+54]. */
 StringView kernel_use_name(Arena *arena, const KernelUses *row, int32_t place);
 /* Whether |text| is that, what a strip's name has after its Kernel's. */
 bool kernel_strip_read(StringView text, KernelStrip *out_strip);

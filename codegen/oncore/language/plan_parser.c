@@ -515,10 +515,7 @@ static const Kernel *find_strip(const PlanReader *reader, StringView name) {
     if (!sv_starts_with(name, kernel->name)) continue;
     StringView rest = {name.data + kernel->name.size, name.size - kernel->name.size};
     if (!kernel_strip_read(rest, &strip)) continue;
-    int64_t *pieces = ARENA_NEW_ARRAY(reader->arena, int64_t, kernel->kernel->buffer_count + 1);
-    int32_t dim = kernel_strip_dim(kernel->kernel, kernel_strip_way(strip), pieces);
-    int64_t points = dim >= 0 ? kernel->kernel->dims[dim].extent : 0;
-    bool is_inside = strip.first < points && strip.extent > 0 && strip.extent <= points - strip.first;
+    bool is_inside = kernel_strip_fits(kernel->kernel, strip);
     return is_inside ? kernel_strip_make(reader->arena, kernel->kernel, strip, NULL) : NULL;
   }
   return NULL;

@@ -13,20 +13,26 @@
  * more. */
 enum { MOST_AHEAD = 8, TILES_SHARE = 6, LEAST_SHARE = 1000, BETWEEN_SHARE = 4, LEAST_POINTS = 4, KEPT_WORTH = 4 };
 
+/* A point is cut once more where one of so many parts of the Buffer stays more by that: it makes more Kernels, and less
+ * room for their tiles. */
+enum { INNER_SHARE = 4 };
+
 /* A part of an array that goes from one Kernel to a later one. */
 typedef struct StripLink {
-  int32_t to;                          /* event, -1: none */
-  int32_t from_buffer, to_buffer;      /* of the Kernels */
-  int64_t from_piece, to_piece, bytes; /* of one point of each, and of the part */
+  int32_t to;                     /* event, -1: none */
+  int32_t from_buffer, to_buffer; /* of the Kernels */
+  int64_t bytes;                  /* of the part */
+  int64_t whole;                  /* of these, those of points that are not cut once more, at the array's end */
 } StripLink;
 
 /* How the Kernel of an event may be cut. */
 typedef struct EventCut {
   const int64_t *pieces; /* bytes by buffer that are one point's; NULL: it is not cut */
+  const int64_t *rows;   /* the same of one of the |inner| indices into which a point may be cut once more; else 0 */
   KernelCutWay way;
   int32_t dim;
-  int64_t points, sums; /* of that dim; bytes of sums that go on from strip to strip */
-  int64_t kept;         /* bytes of arrays that stay whole where it is not cut */
+  int64_t points, inner, sums; /* of that dim; of a point, 1: it is not cut; bytes of sums that go on */
+  int64_t kept;                /* bytes of arrays that stay whole where it is not cut */
 } EventCut;
 
 typedef struct StripFinder {
@@ -78,14 +84,26 @@ static bool keeps_operands(const StripFinder *finder, int32_t event, const int64
   return true;
 }
 
+/* Into how many a point of |kernel| may be cut once more, 1: not.  Only where one is much. */
+static int64_t inner_points(const StripFinder *finder, const Kernel *kernel, const EventCut *cut, int64_t *rows) {
+  int64_t most = 0, usable = machine_buffer_usable(finder->machine);
+  for (int32_t b = 0; b < kernel->buffer_count; b++)
+    most = max_i64(most, cut->pieces[b] * type_storage_bytes(kernel->buffers[b].type));
+  int64_t inner = most * INNER_SHARE >= usable ? kernel_strip_inner(kernel, cut->way, rows) : 0;
+  return max_i64(inner, 1);
+}
+
 /* Bytes of all arrays that are cut, of each of which |cut| has a part; 0: it cannot be cut |way|. */
 static int64_t try_way(const StripFinder *finder, int32_t event, KernelCutWay way, EventCut *cut) {
   const Kernel *kernel = event_at(finder, event)->use->kernel;
   int64_t *pieces = ARENA_NEW_ARRAY(finder->arena, int64_t, kernel->buffer_count + 1), bytes = 0;
-  *cut = (EventCut){.pieces = pieces, .way = way, .dim = kernel_strip_dim(kernel, way, pieces)};
-  if (cut->dim < 0 || kernel->dims[cut->dim].extent < LEAST_POINTS) return 0;
-  cut->kept = kept_bytes(finder, event, pieces);
+  int64_t *rows = ARENA_NEW_ARRAY(finder->arena, int64_t, kernel->buffer_count + 1);
+  *cut = (EventCut){.pieces = pieces, .rows = rows, .way = way, .dim = kernel_strip_dim(kernel, way, pieces)};
+  if (cut->dim < 0) return 0;
   cut->points = kernel->dims[cut->dim].extent;
+  cut->inner = inner_points(finder, kernel, cut, rows);
+  if (cut->points * cut->inner < LEAST_POINTS) return 0;
+  cut->kept = kept_bytes(finder, event, pieces);
   for (int32_t b = 0; b < kernel->buffer_count; b++) {
     const KernelBuffer *buffer = &kernel->buffers[b];
     int64_t element = type_storage_bytes(buffer->type);
@@ -93,6 +111,7 @@ static int64_t try_way(const StripFinder *finder, int32_t event, KernelCutWay wa
       cut->sums += buffer->element_count * element;
     if (pieces[b] > 0) bytes += buffer->element_count * element;
     pieces[b] *= element;
+    rows[b] *= element;
   }
   return keeps_operands(finder, event, pieces) ? bytes : 0;
 }
@@ -190,27 +209,42 @@ static int64_t most_bytes(const StripFinder *finder, int32_t event, int32_t part
   return max_i64(0, room);
 }
 
-/* Bytes of the part: points of both Kernels, at most half of the array, so that one at its end has room as well.
- * |room|: what Kernels between them leave. */
-static int64_t part_bytes(const StripFinder *finder, const RunTouch *touch, const RunTouch *next, int64_t room) {
-  int64_t piece = piece_of(finder, touch), other = piece_of(finder, next);
-  int64_t most = min_i64(room, most_bytes(finder, touch->event, touch->buffer));
-  most = min_i64(most, most_bytes(finder, next->event, next->buffer));
+/* The same of one index, where a point is cut once more. */
+static int64_t row_of(const StripFinder *finder, const RunTouch *touch) {
+  int64_t row = finder->cuttings[touch->event].rows[touch->buffer];
+  return row > 0 ? row : piece_of(finder, touch);
+}
+
+/* So many bytes of pieces of |piece| and |other| bytes, at most |most|. */
+static int64_t whole_pieces(const StripFinder *finder, int64_t piece, int64_t other, int64_t most) {
   int64_t unit = align_up(max_i64(piece, other), max_i64(finder->machine->buffer.align, 1));
   if (unit % piece != 0 || unit % other != 0) return 0;
-  return max_i64(0, min_i64(most, touch->bytes / 2)) / unit * unit;
+  return max_i64(0, most) / unit * unit;
+}
+
+/* The part: points of both Kernels, at most half of the array, so that one at its end has room as well; and indices of
+ * one more where that is much more.  |room|: what Kernels between them leave. */
+static void find_part(const StripFinder *finder, const RunTouch *touch, const RunTouch *next, int64_t room,
+                      StripLink *link) {
+  int64_t piece = piece_of(finder, touch), other = piece_of(finder, next);
+  int64_t row = row_of(finder, touch), other_row = row_of(finder, next);
+  int64_t most = min_i64(room, most_bytes(finder, touch->event, touch->buffer));
+  most = min_i64(min_i64(most, most_bytes(finder, next->event, next->buffer)), touch->bytes / 2);
+  link->bytes = link->whole = whole_pieces(finder, piece, other, most);
+  int64_t more = whole_pieces(finder, row, other_row, most) - link->bytes;
+  bool are_alike = row == piece || other_row == other || piece == other; /* those that are cut once more */
+  if (are_alike && more * INNER_SHARE >= machine_buffer_usable(finder->machine)) link->bytes += more;
 }
 
 static void try_link(StripFinder *finder, const RunTouch *touch) {
   int64_t room;
   const RunTouch *next = piece_of(finder, touch) > 0 ? next_reader(finder, touch, &room) : NULL;
-  StripLink link = {.to = -1, .from_piece = piece_of(finder, touch)};
+  StripLink link = {.to = -1};
   if (next == NULL || piece_of(finder, next) == 0 || finder->from[next->event] >= 0) return;
   link.to = next->event;
   link.from_buffer = touch->buffer;
   link.to_buffer = next->buffer;
-  link.to_piece = piece_of(finder, next);
-  link.bytes = part_bytes(finder, touch, next, room);
+  find_part(finder, touch, next, room, &link);
   bool stays_whole = finder->keeps(finder->model->self, event_at(finder, touch->event)->use, touch->buffer);
   int64_t kept = finder->cuttings[touch->event].kept + finder->cuttings[next->event].kept;
   if (stays_whole || kept * (finder->cuts_sums ? 1 : KEPT_WORTH) >= link.bytes) return;
@@ -239,10 +273,46 @@ typedef struct CutMaker {
   RunRooms rooms;
 } CutMaker;
 
-static void add_strip(CutMaker *maker, int64_t first, int64_t extent, RunRoom room) {
-  if (extent <= 0) return;
-  maker->strips[maker->count] = (KernelStrip){.first = first, .extent = extent};
+static void add_strip(CutMaker *maker, KernelStrip strip, RunRoom room) {
+  maker->strips[maker->count] = strip;
   maker->rooms.strips[maker->count++] = room;
+}
+
+/* Indices [|begin|, |end|), of which a point has |inner|: those of a part of a point by themselves. */
+static void add_range(CutMaker *maker, int64_t inner, int64_t begin, int64_t end, RunRoom room) {
+  while (begin < end) {
+    int64_t point = begin / inner, within = begin % inner, points = (end - begin) / inner;
+    bool is_whole = within == 0 && points > 0;
+    int64_t extent = is_whole ? points * inner : min_i64(end - begin, inner - within);
+    KernelStrip strip = {.first = point, .extent = points};
+    if (!is_whole) strip = (KernelStrip){.first = point, .extent = 1, .inner_first = within, .inner_extent = extent};
+    add_strip(maker, strip, room);
+    begin += extent;
+  }
+}
+
+/* Where a part that stays begins and ends in the indices of a Kernel, and where those of whole points begin or end. */
+typedef struct PartRange {
+  int64_t begin, split, end;
+} PartRange;
+
+/* |bytes| of |buffer| in indices. */
+static int64_t indices_of(const EventCut *cut, int32_t buffer, int64_t bytes) {
+  int64_t row = cut->rows[buffer];
+  return row > 0 ? bytes / row : bytes / cut->pieces[buffer] * cut->inner;
+}
+
+/* That of |link|, which is a part of |buffer|, at the high end or at the low one; nothing of it where that is NULL. */
+static PartRange part_range(const EventCut *cut, const StripLink *link, int32_t buffer, bool is_high) {
+  int64_t end = is_high ? cut->points * cut->inner : 0;
+  if (link == NULL) return (PartRange){end, end, end};
+  int64_t all = indices_of(cut, buffer, link->bytes), whole = indices_of(cut, buffer, link->whole);
+  return is_high ? (PartRange){end - all, end - whole, end} : (PartRange){0, whole, all};
+}
+
+static void add_part(CutMaker *maker, const EventCut *cut, PartRange range, RunRoom room) {
+  add_range(maker, cut->inner, range.begin, range.split, room);
+  add_range(maker, cut->inner, range.split, range.end, room);
 }
 
 /* Beside |bytes| of |event|'s |part|.  Copies of that, which are gone then, are as much larger than other tiles as its
@@ -260,20 +330,20 @@ static RunRoom room_beside(const StripFinder *finder, int32_t event, int32_t par
 
 /* Kernels turn around in turn: what |begins_high| begins with the last points. */
 static void add_cut(StripFinder *finder, int32_t event, bool begins_high) {
-  const StripLink *to = &finder->links[event];
+  const StripLink *to = finder->links[event].to >= 0 ? &finder->links[event] : NULL;
   const StripLink *from = finder->from[event] >= 0 ? &finder->links[finder->from[event]] : NULL;
   const KernelUse *use = event_at(finder, event)->use;
   const EventCut *cut = &finder->cuttings[event];
-  int64_t points = cut->points, usable = machine_buffer_usable(finder->machine) - cut->sums;
-  int64_t begin = from != NULL ? from->bytes / from->to_piece : 0, end = to->to >= 0 ? to->bytes / to->from_piece : 0;
+  int64_t usable = machine_buffer_usable(finder->machine) - cut->sums;
   CutMaker maker = {.strips = ARENA_NEW_ARRAY(finder->arena, KernelStrip, RUN_MOST_STRIPS)};
-  int64_t middle = points - begin - end;
   RunRoom all = {usable, usable, -1}, first = all, last = all;
+  PartRange begin = part_range(cut, from, from != NULL ? from->to_buffer : -1, begins_high);
+  PartRange end = part_range(cut, to, to != NULL ? to->from_buffer : -1, !begins_high);
   if (from != NULL) first = room_beside(finder, event, from->to_buffer, from->bytes);
-  if (to->to >= 0) last = room_beside(finder, event, to->from_buffer, to->bytes);
-  add_strip(&maker, begins_high ? points - begin : 0, begin, first);
-  add_strip(&maker, begins_high ? end : begin, middle, all);
-  add_strip(&maker, begins_high ? 0 : points - end, end, last);
+  if (to != NULL) last = room_beside(finder, event, to->from_buffer, to->bytes);
+  add_part(&maker, cut, begin, first);
+  add_range(&maker, cut->inner, begins_high ? end.end : begin.end, begins_high ? begin.begin : end.begin, all);
+  add_part(&maker, cut, end, last);
   if (maker.count < 2) return;
   finder->has_sums = finder->has_sums || cut->way == KERNEL_CUT_SUMS;
   for (int32_t i = 0; i < maker.count && cut->way == KERNEL_CUT_SUMS; i++) {

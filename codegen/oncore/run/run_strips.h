@@ -1,5 +1,6 @@
 /* RunStrips: Kernels that are cut so that a part of an array may stay in the Buffer, where all of it has no room: along
- * their outermost dimension, or along one that they fold over.
+ * their outermost dimension, or along one that they fold over.  Where one of its indices is much (an image of a batch),
+ * that is cut once more, along the next dimension (its rows).
  *
  * Of two Kernels that follow one another the first makes or reads the part last and the other reads it first.  One that
  * stands between two others turns around: it begins where the one before it has ended and ends with another part. */
@@ -9,7 +10,8 @@
 #include "codegen/kernel/kernel_strip.h"
 #include "codegen/oncore/run/run_touches.h"
 
-enum { RUN_MOST_STRIPS = 3 };
+/* Those of what it begins with, of what it ends with and of what is between: two, two and three. */
+enum { RUN_MOST_STRIPS = 7 };
 
 /* What is left of the Buffer for the tiles of a strip. */
 typedef struct RunRoom {
