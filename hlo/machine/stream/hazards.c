@@ -307,7 +307,7 @@ static int64_t count_visits(const Check *check) {
 static Status check_order(Check *check) {
   const CommandStream *stream = check->stream;
   int64_t count = stream->commands.count;
-  RETURN_IF_ERROR(byte_classes_find(check->scratch, check->scratch, stream, check->diag, &check->classes));
+  RETURN_IF_ERROR(byte_classes_find(check->scratch, check->scratch, stream, NO_OBJECT, check->diag, &check->classes));
   array_reserve(&check->visits, check->scratch, count_visits(check));
   command_order_init(&check->order, check->scratch, stream, check->machine);
   edge_counts_init(&check->edge_counts, check->arena, stream);

@@ -471,7 +471,7 @@ typedef struct Oracle {
   unsigned char reads[RANDOM_COMMANDS][RANDOM_BYTES], writes[RANDOM_COMMANDS][RANDOM_BYTES];
 } Oracle;
 
-static void add_random_box(StreamFixture *fixture, uint64_t *random, bool writes) {
+static void add_random_box(StreamFixture *fixture, int32_t object, uint64_t *random, bool writes) {
   ByteBox box = {.base = (int64_t)draw(random, 20)};
   box.bytes = 1 + (int64_t)draw(random, 8);
   box.level_count = (int)draw(random, 3);
@@ -480,13 +480,13 @@ static void add_random_box(StreamFixture *fixture, uint64_t *random, bool writes
     box.levels[i].stride = (int64_t)draw(random, 10);
   }
   if (writes) {
-    command_stream_add_write(&fixture->stream, BUFFER_OBJECT, &box);
+    command_stream_add_write(&fixture->stream, object, &box);
   } else {
-    command_stream_add_read(&fixture->stream, BUFFER_OBJECT, &box);
+    command_stream_add_read(&fixture->stream, object, &box);
   }
 }
 
-static void add_random_command(StreamFixture *fixture, uint64_t *random, int edge_percent) {
+static void add_random_command(StreamFixture *fixture, int32_t object, uint64_t *random, int edge_percent) {
   int64_t number = fixture->stream.commands.count;
   if (draw(random, 20) == 0) {
     command_stream_add_barrier(&fixture->stream, (int32_t)number, draw(random, 8));
@@ -494,22 +494,27 @@ static void add_random_command(StreamFixture *fixture, uint64_t *random, int edg
   }
   int32_t queue = (int32_t)draw(random, QUEUE_COUNT);
   command_stream_add_operation(&fixture->stream, (int32_t)number, queue, 1);
-  for (uint64_t i = draw(random, 3); i > 0; i--) add_random_box(fixture, random, false);
-  for (uint64_t i = draw(random, 2); i > 0; i--) add_random_box(fixture, random, true);
+  for (uint64_t i = draw(random, 3); i > 0; i--) add_random_box(fixture, object, random, false);
+  for (uint64_t i = draw(random, 2); i > 0; i--) add_random_box(fixture, object, random, true);
   for (int32_t i = 0; i < number; i++) {
     bool is_barrier = fixture->stream.commands.data[i].queue == BARRIER_QUEUE;
     if (!is_barrier && (int)draw(random, 100) < edge_percent) command_stream_add_edge(&fixture->stream, i);
   }
 }
 
-static void build_random_stream(StreamFixture *fixture, uint64_t seed) {
+static void build_random_stream_of(StreamFixture *fixture, int32_t object, uint64_t seed) {
   uint64_t random = seed * 1000;
   command_stream_init(&fixture->stream, fixture->arena, RANDOM_BYTES);
+  command_stream_add_object(&fixture->stream, SV("memory"), RANDOM_BYTES, 0);
   for (int i = 0; i < QUEUE_COUNT; i++) {
     fixture->queues[i].complete = draw(&random, 3) == 0 ? COMPLETE_UNORDERED : COMPLETE_IN_ORDER;
   }
   int edge_percent = (int)draw(&random, 100);
-  for (int i = 0; i < RANDOM_COMMANDS; i++) add_random_command(fixture, &random, edge_percent);
+  for (int i = 0; i < RANDOM_COMMANDS; i++) add_random_command(fixture, object, &random, edge_percent);
+}
+
+static void build_random_stream(StreamFixture *fixture, uint64_t seed) {
+  build_random_stream_of(fixture, BUFFER_OBJECT, seed);
 }
 
 static bool separates(const CommandStream *stream, int a, int b) {
@@ -666,6 +671,48 @@ static void derived_edges_are_enough_and_needed(void **state) {
   assert_true(edges > 1000);
 }
 
+/* What touches bytes of the Buffer is known by segments, what touches memory by classes. */
+static void derived_edges_of_memory_are_those_of_the_buffer(void **state) {
+  StreamFixture *fixture = *state;
+  int64_t edges = 0;
+  for (uint64_t seed = 0; seed < 4000; seed++) {
+    arena_reset(fixture->scratch);
+    CommandStream derived[2];
+    for (int32_t object = 0; object < 2; object++) {
+      build_random_stream_of(fixture, object, seed);
+      strip_edges(&fixture->stream);
+      assert_int_equal(hazards_derive_edges(fixture->arena, fixture->scratch, &fixture->stream, &fixture->machine,
+                                            &fixture->diag, &derived[object]),
+                       STATUS_OK);
+    }
+    for (int32_t i = 0; i < RANDOM_COMMANDS; i++) {
+      InstanceRange own = command_stream_edges(&derived[0], i), others = command_stream_edges(&derived[1], i);
+      assert_int_equal(own.count, others.count);
+      for (int64_t e = 0; e < own.count; e++) assert_int_equal(own.data[e], others.data[e]);
+    }
+    edges += derived[0].edges.count;
+  }
+  assert_true(edges > 10000);
+}
+
+/* A Buffer whose bytes are used again and again, by other tiles each time: about as long for each command, however many
+ * there are.  By classes the last command would look at one for each tile before it. */
+static void streams_with_many_tiles_are_practical(void **state) {
+  StreamFixture *fixture = *state;
+  enum { COMMANDS = 100000, BUFFER = 1 << 20, TILE = 1 << 18 };
+  command_stream_init(&fixture->stream, fixture->arena, BUFFER);
+  for (int32_t i = 0; i < COMMANDS; i++) {
+    ByteBox box = {.base = (int64_t)i * 7919 % (BUFFER - TILE), .bytes = TILE};
+    command_stream_add_operation(&fixture->stream, i, i % QUEUE_COUNT, 1);
+    command_stream_add_write(&fixture->stream, BUFFER_OBJECT, &box);
+  }
+  CommandStream derived;
+  assert_int_equal(hazards_derive_edges(fixture->arena, fixture->scratch, &fixture->stream, &fixture->machine,
+                                        &fixture->diag, &derived),
+                   STATUS_OK);
+  assert_true(derived.edges.count > COMMANDS / 2);
+}
+
 /* An edge is redundant exactly when the order without it is the same. */
 static void redundant_edges_meet_the_definition(void **state) {
   StreamFixture *fixture = *state;
@@ -742,6 +789,8 @@ int main(void) {
       TEST(search_ends_at_its_limit),
       TEST(random_streams_meet_the_definition),
       TEST(derived_edges_are_enough_and_needed),
+      TEST(derived_edges_of_memory_are_those_of_the_buffer),
+      TEST(streams_with_many_tiles_are_practical),
       TEST(redundant_edges_meet_the_definition),
       TEST(long_streams_are_practical),
       TEST(orders_without_order_are_refused),
