@@ -201,7 +201,7 @@ static void emit_window_steps(const MicroAssembly *micro) {
 }
 
 /* The register of bytes from row to row of what is asked for in the result.  Its address has the tile's, which is kept
- * below the end of the stack meanwhile, as is how many rows there are still. */
+ * below the end of the stack meanwhile, as are how many steps there are before the next row, and how many rows. */
 static const char *result_stride_register(const ContractionBlocking *blocking) {
   return contraction_strip_gap(blocking) == 0 ? "rax" : "r11";
 }
@@ -209,7 +209,7 @@ static const char *result_stride_register(const ContractionBlocking *blocking) {
 static void begin_results(const MicroAssembly *micro) {
   if (micro->blocking->result_lines == 0) return;
   sb_printf(micro->out,
-            "movq %%rdx, -8(%%rsp)\nmovq $$%d, -16(%%rsp)\n"
+            "movq %%rdx, -8(%%rsp)\nmovl $$1, -16(%%rsp)\nmovl $$%d, -24(%%rsp)\n"
             "movq 32(%%rsp), %%rdx\nmovq 40(%%rsp), %%%s\n",
             micro->blocking->tile_rows, result_stride_register(micro->blocking));
 }
@@ -218,7 +218,8 @@ static void begin_results(const MicroAssembly *micro) {
 static void ask_for_results(const MicroAssembly *micro) {
   const ContractionBlocking *blocking = micro->blocking;
   if (blocking->result_lines == 0) return;
-  add_line(micro, "decq -16(%rsp)\njs 8f");
+  sb_printf(micro->out, "decl -16(%%rsp)\njne 8f\nmovl $$%d, -16(%%rsp)\ndecl -24(%%rsp)\njs 8f\n",
+            contraction_steps_apart(blocking));
   for (int i = 0; i < blocking->result_lines; i++) sb_printf(micro->out, "prefetcht1 %d(%%rdx)\n", i * LINE_BYTES);
   sb_printf(micro->out, "addq %%%s, %%rdx\n8:\n", result_stride_register(blocking));
 }
@@ -278,6 +279,17 @@ bool contraction_has_assembly(const VecTarget *target, const ContractionBlocking
   return has_registers && micro.steps != NULL && choose_registers(target, vectors, &micro);
 }
 
+/* The epilogue of tiles that are finished so; true where all are. */
+static bool finish_in_registers(const VecTarget *target, const MicroAssembly *micro) {
+  const ContractionBlocking *blocking = micro->blocking;
+  if (!blocking->in_registers) return false;
+  bool all = contraction_all_in_registers(blocking);
+  if (!all) sb_printf(micro->out, "testb $$%d, 8(%%rsp)\nje 9f\n", FINISHES_IN_REGISTERS);
+  contraction_append_registers(target, blocking, micro->width, blocking->result_lines > 0 ? 48 : 32, micro->out);
+  if (!all) add_line(micro, "vzeroupper\nretq\n9:");
+  return all;
+}
+
 /* For tiles of |rows|. */
 static void emit_sums(const VecTarget *target, MicroAssembly micro, int rows) {
   ContractionBlocking blocking = *micro.blocking;
@@ -294,7 +306,7 @@ static void emit_sums(const VecTarget *target, MicroAssembly micro, int rows) {
     emit_steps(&micro);
   end_results(&micro);
   take_excess(&micro);
-  move_tile(&micro, true);
+  if (!finish_in_registers(target, &micro)) move_tile(&micro, true);
 }
 
 /* All of it for tiles of |rows|. */

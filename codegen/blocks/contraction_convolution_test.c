@@ -40,6 +40,9 @@ static void contraction_of_convolutions_is_right(void **state) {
     TestCase test = convolution_case(&shapes[i]);
     test.checked_each = shapes[i].channels > 100 ? 11 : 0;
     run_everywhere(&test);
+    test.epilogue = RESIDUAL;
+    test.bias = test.result;
+    run_everywhere(&test);
     test.epilogue = BIAS_MAX;
     test.bias = (Affine){0, {0, 0, 0, 1}};
     run_everywhere(&test);

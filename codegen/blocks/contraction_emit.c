@@ -136,11 +136,6 @@ static TilePlace scratch_place(ContractionEmitter *emitter, const BlockPosition 
   return place;
 }
 
-/* |begin| + |count| ≤ |size|, of things of which |count| are taken at a time; NULL: always. */
-static LLVMValueRef is_whole(const VecBuilder *vec, LLVMValueRef begin, int64_t count, int64_t size) {
-  return size % count == 0 ? NULL : equals(vec, begin, size - count, LLVMIntSLE);
-}
-
 static TilePlace tile_place(ContractionEmitter *emitter, const BlockPosition *position, const TileRows *rows,
                             LLVMValueRef tile_index) {
   const VecBuilder *vec = emitter->vec;
@@ -149,11 +144,7 @@ static TilePlace tile_place(ContractionEmitter *emitter, const BlockPosition *po
   if (!blocking->sums_in_result) return place;
   LLVMValueRef result = contraction_result_address(emitter, rows->begin, position->column);
   LLVMValueRef stride = block_int(vec, blocking->sum_stride);
-  LLVMValueRef by_rows =
-      blocking->rest_rows > 0 ? NULL : is_whole(vec, rows->begin, blocking->tile_rows, blocking->rows.size);
-  LLVMValueRef by_columns = is_whole(vec, position->column, blocking->panel_width, blocking->column_run);
-  place.inside = by_rows == NULL || by_columns == NULL ? (by_rows != NULL ? by_rows : by_columns)
-                                                       : LLVMBuildAnd(vec->builder, by_rows, by_columns, "");
+  place.inside = contraction_tile_is_whole(vec, blocking, rows->begin, position->column);
   if (place.inside == NULL) {
     place.first = place.own.first = result;
     place.own.stride = stride;
@@ -176,8 +167,48 @@ static void fetch_sums(ContractionEmitter *emitter, const BlockPosition *positio
   ir_if_end(vec->builder, after);
 }
 
+/* Conditions (i1) of a tile in a block of the depth; NULL: always. */
+typedef struct TileEnd {
+  LLVMValueRef is_last;      /* block */
+  LLVMValueRef in_registers; /* the micro-kernel finishes it; where not all tiles are, it asks */
+  LLVMValueRef in_memory;    /* what follows does */
+  bool never_in_memory;
+} TileEnd;
+
+static LLVMValueRef both(const VecBuilder *vec, LLVMValueRef a, LLVMValueRef b) {
+  return a == NULL || b == NULL ? (a != NULL ? a : b) : LLVMBuildAnd(vec->builder, a, b, "");
+}
+
+/* |is_uncut|: all its rows are multiplied; NULL: as those of all tiles. */
+static TileEnd tile_end(ContractionEmitter *emitter, const BlockPosition *position, LLVMValueRef row,
+                        LLVMValueRef is_uncut) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  int64_t last = blocking->block_count - 1;
+  LLVMValueRef is_last = last == 0 ? NULL : equals(vec, position->number, last, LLVMIntEQ);
+  TileEnd end = {.is_last = is_last, .in_memory = is_last};
+  if (!blocking->in_registers) return end;
+  LLVMValueRef suits = both(vec, contraction_tile_is_whole(vec, blocking, row, position->column), is_uncut);
+  end.in_registers = both(vec, is_last, suits);
+  end.never_in_memory = suits == NULL;
+  if (suits != NULL) end.in_memory = both(vec, is_last, LLVMBuildNot(vec->builder, suits, ""));
+  return end;
+}
+
+/* Through memory. */
+static void finish_tile(ContractionEmitter *emitter, const TilePlace *place, const TileEnd *end) {
+  if (end->never_in_memory) return;
+  if (end->in_memory == NULL) {
+    contraction_tile_step(emitter, TILE_FINISH, &place->own);
+    return;
+  }
+  LLVMBasicBlockRef after = ir_if_begin(emitter->vec->builder, end->in_memory);
+  contraction_tile_step(emitter, TILE_FINISH, &place->own);
+  ir_if_end(emitter->vec->builder, after);
+}
+
 /* What follows on a block of the depth: after the last one the epilogue. */
-static void finish_sums(ContractionEmitter *emitter, const BlockPosition *position, const TilePlace *place) {
+static void finish_sums(ContractionEmitter *emitter, const TilePlace *place, const TileEnd *end) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
   if (blocking->sums_in_result && blocking->stores_sums) {
@@ -187,17 +218,10 @@ static void finish_sums(ContractionEmitter *emitter, const BlockPosition *positi
     ir_if_end(vec->builder, after);
     return;
   }
-  if (blocking->block_count == 1) {
-    contraction_tile_step(emitter, TILE_FINISH, &place->own);
-    return;
-  }
-  LLVMValueRef last = equals(vec, position->number, blocking->block_count - 1, LLVMIntEQ);
-  LLVMBasicBlockRef after = ir_if_begin(vec->builder, last);
-  contraction_tile_step(emitter, TILE_FINISH, &place->own);
-  ir_if_end(vec->builder, after);
-  if (place->inside == NULL) return;
-  LLVMValueRef neither = LLVMBuildNot(vec->builder, LLVMBuildOr(vec->builder, place->inside, last, ""), "");
-  after = ir_if_begin(vec->builder, neither);
+  finish_tile(emitter, place, end);
+  if (place->inside == NULL || end->is_last == NULL) return;
+  LLVMValueRef neither = LLVMBuildNot(vec->builder, LLVMBuildOr(vec->builder, place->inside, end->is_last, ""), "");
+  LLVMBasicBlockRef after = ir_if_begin(vec->builder, neither);
   contraction_tile_step(emitter, TILE_LEAVE, &place->own);
   ir_if_end(vec->builder, after);
 }
@@ -254,6 +278,7 @@ static void emit_cut_calls(ContractionEmitter *emitter, const MicroCall *tile, L
   MicroCall zero = *tile, call = *tile;
   zero.depth = block_int(vec, 0);
   zero.adds = LLVMConstInt(LLVMInt1TypeInContext(vec->context), 0, false);
+  zero.finishes = NULL;
   contraction_micro_call(vec, blocking, &zero);
   ir_if_end(vec->builder, after);
   LLVMValueRef place = LLVMBuildMul(vec->builder, first, tile->tile_stride, "");
@@ -262,6 +287,8 @@ static void emit_cut_calls(ContractionEmitter *emitter, const MicroCall *tile, L
   for (int i = 0; i < blocking->cut_count; i++) {
     ContractionBlocking cut = *blocking;
     cut.tile_rows = blocking->cut_rows[i];
+    cut.in_registers &= cut.tile_rows == blocking->tile_rows;
+    call.finishes = cut.in_registers ? tile->finishes : NULL;
     after = ir_if_begin(vec->builder, equals(vec, count, cut.tile_rows, LLVMIntEQ));
     contraction_micro_call(vec, &cut, &call);
     ir_if_end(vec->builder, after);
@@ -302,12 +329,18 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
   int64_t asking = blocking->sums_in_result ? 0 : blocking->block_count - 1;
   LLVMValueRef asks = blocking->block_count == 1 ? NULL : equals(vec, position->number, asking, LLVMIntEQ);
   contraction_ask_for_results(emitter, rows.begin, position->column, asks, &call);
+  contraction_provide_registers(emitter, rows.begin, position->column, &call);
+  LLVMValueRef first = block_int(vec, 0), count = NULL, is_uncut = NULL;
+  if (blocking->cut) {
+    count = cut_rows(emitter, position, rows.begin, &first);
+    is_uncut = equals(vec, count, blocking->tile_rows, LLVMIntEQ);
+  }
+  TileEnd end = tile_end(emitter, position, rows.begin, is_uncut);
+  call.finishes = end.in_registers;
   if (blocking->is_turned) {
     contraction_walk_window(emitter, &position->depth, rows.begin, &call);
     contraction_micro_call(vec, blocking, &call);
   } else if (blocking->lhs_by_tiles) {
-    LLVMValueRef first = block_int(vec, 0), count = NULL;
-    if (blocking->cut) count = cut_rows(emitter, position, rows.begin, &first);
     call.lhs = contraction_lhs_address(emitter, &position->depth, ir_index_add(vec->builder, rows.begin, first));
     if (blocking->cut)
       emit_cut_calls(emitter, &call, first, count, equals(vec, position->number, 0, LLVMIntEQ));
@@ -316,7 +349,7 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
   } else {
     contraction_micro_call(vec, blocking, &call);
   }
-  finish_sums(emitter, position, &place);
+  finish_sums(emitter, &place, &end);
 }
 
 static LLVMValueRef slot_at(const VecBuilder *vec, LLVMValueRef slots, LLVMValueRef number, int64_t bytes) {

@@ -27,9 +27,12 @@ typedef enum ContractionRole { ROLE_BATCH, ROLE_ROWS, ROLE_COLUMNS, ROLE_COUNT }
 #define MOST_COMMON_GUARDS 4
 #define MOST_CUTS 3
 #define MOST_PANEL_VECTORS 4
+#define MOST_REGISTER_STEPS 4 /* of an epilogue in the micro-kernel's registers */
 #define MOST_TAPS 8
-#define MATRIX_STEP 16   /* lanes of the depth, columns, and rows at most, of a register of the matrix unit */
-#define MATRIX_REFUSED 4 /* a flag of the micro-kernel: the system has not granted the matrix unit */
+#define MATRIX_STEP 16 /* lanes of the depth, columns, and rows at most, of a register of the matrix unit */
+/* Flags of the micro-kernel: the system has not granted the matrix unit; this tile is finished in registers. */
+#define MATRIX_REFUSED 4
+#define FINISHES_IN_REGISTERS 8
 
 /* The depth as a window that slides over an image along its last row: steps are elements of the lhs. */
 typedef struct WindowWalk {
@@ -41,6 +44,23 @@ typedef struct WindowWalk {
   uint32_t outside[MOST_TAPS]; /* rows (bits) that are no column of the image at this tap in some tile */
   double read_share;           /* elements of the image to those of patches */
 } WindowWalk;
+
+/* What an epilogue in registers takes beside the sums. */
+typedef enum RegisterSource {
+  SOURCE_CONSTANT, /* |bits| */
+  SOURCE_SCALAR,   /* from memory, one for the tile */
+  SOURCE_COLUMNS,  /* one for each column */
+  SOURCE_BESIDE    /* one for each sum, in rows that lie as those of the result */
+} RegisterSource;
+
+/* sum ← sum |opcode| what is read; the other way round where the sum |is_second|. */
+typedef struct RegisterStep {
+  HloOpcode opcode;
+  RegisterSource source;
+  bool is_second;
+  int32_t value; /* of the Kernel */
+  uint64_t bits; /* of the type */
+} RegisterStep;
 
 struct ContractionBlocking {
   int32_t lhs, rhs; /* the factors: lhs depends on rows, rhs on columns */
@@ -106,6 +126,11 @@ struct ContractionBlocking {
   int result_lines;
   int64_t result_stride;
   int32_t beside;
+  /* Tiles that are whole are finished in the micro-kernel's registers, by |register_steps|, and stored from there, in
+   * rows |result_stride| bytes apart; others, and all if it is false, through memory. */
+  bool in_registers;
+  int register_step_count;
+  RegisterStep register_steps[MOST_REGISTER_STEPS];
   bool rhs_kept; /* all panels are packed before the first tile, |rhs_slot| bytes each */
   /* Rows of a tile that overlap, as neighbouring patches of an image do, are packed as strips: the last |strip_dims| of
    * the depth are one run of |strip_run| elements, from the next row's on |row_stride| further, and the outermost of
@@ -422,6 +447,9 @@ typedef struct MicroCall {
   LLVMValueRef refused; /* i8: 0 or MATRIX_REFUSED; NULL: 0 */
   int64_t ahead_stride;
   LLVMValueRef result, result_stride; /* where there are |result_lines|: the first row's, bytes from row to row */
+  /* Where tiles are finished in registers: whether this one is (i1, NULL: all are), where it goes, and what steps
+   * read. */
+  LLVMValueRef finishes, store, read[MOST_REGISTER_STEPS];
 } MicroCall;
 
 /* Where the tile of |call|, at |row|, begins in the image and in the panel, and what of the window is there. */
@@ -433,6 +461,32 @@ void contraction_choose_results_ahead(const Kernel *kernel, const VecTarget *tar
  * yes. */
 void contraction_ask_for_results(ContractionEmitter *emitter, LLVMValueRef row, LLVMValueRef column, LLVMValueRef asks,
                                  MicroCall *call);
+
+/* Steps of the micro-kernel from a row that it asks for to the next one. */
+int contraction_steps_apart(const ContractionBlocking *blocking);
+/* Bytes from row to row where |address|, of elements of |type|, walks all rows as one and columns one by one; else 0.
+ */
+int64_t contraction_row_bytes(const Kernel *kernel, const ContractionBlocking *blocking, IndexExpr address,
+                              PrimitiveType type);
+
+/* --- epilogues in registers (contraction_registers.c) --- */
+
+/* Whether tiles are finished there, and how, of a blocking that is complete but for that. */
+void contraction_choose_registers(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking);
+/* Whether all tiles are, in the one block of the depth. */
+bool contraction_all_in_registers(const ContractionBlocking *blocking);
+/* Whether a tile that begins with |row| and |column| of the run has all of its rows and columns in the result (i1);
+ * NULL: all tiles have. */
+LLVMValueRef contraction_tile_is_whole(const VecBuilder *vec, const ContractionBlocking *blocking, LLVMValueRef row,
+                                       LLVMValueRef column);
+/* Where the tile there goes, and what steps read. */
+void contraction_provide_registers(ContractionEmitter *emitter, LLVMValueRef row, LLVMValueRef column, MicroCall *call);
+/* Sums in registers of |width| ('x', 'y', 'z'), row by row from the first one on: finished and stored.  The store's
+ * address lies |place| bytes above the end of the stack, what is read follows. */
+void contraction_append_registers(const VecTarget *target, const ContractionBlocking *blocking, char width, int place,
+                                  StringBuilder *out);
+/* What of them is constant in the micro-kernel, for its name. */
+void contraction_name_registers(const ContractionBlocking *blocking, char *out, size_t size);
 
 /* Elements that the lhs moves on by after each run of |strip_run|, besides those of the run, where a block of the depth
  * has several strips; else 0. */

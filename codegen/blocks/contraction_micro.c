@@ -13,12 +13,11 @@ enum {
   ARG_DEPTH,
   ARG_RHS_STRIDE,
   ARG_TILE_STRIDE,
-  ARG_FLAGS, /* 1: adds; 2: the last tile; MATRIX_REFUSED */
+  ARG_FLAGS, /* 1: adds; 2: the last tile; MATRIX_REFUSED; FINISHES_IN_REGISTERS */
   ARG_AHEAD,
   ARG_AHEAD_STRIDE,
-  ARG_RESULT, /* from here on where there are |result_lines| */
-  ARG_RESULT_STRIDE,
-  ARG_COUNT
+  ARG_OTHERS, /* where there are |result_lines|, where they are, and their stride; then what registers take */
+  MOST_ARGS = ARG_OTHERS + 2 + 2 + MOST_REGISTER_STEPS
 };
 
 #define MAX_SUMS 32
@@ -26,20 +25,21 @@ enum {
 typedef struct MicroEmitter {
   const VecBuilder *vec;
   const ContractionBlocking *blocking;
-  LLVMValueRef function, arguments[ARG_COUNT];
+  LLVMValueRef function, arguments[MOST_ARGS];
   int sum_count;
 } MicroEmitter;
-
-static unsigned argument_count(const ContractionBlocking *blocking) {
-  return blocking->result_lines > 0 ? ARG_COUNT : ARG_RESULT;
-}
 
 static LLVMTypeRef micro_type(const VecBuilder *vec, const ContractionBlocking *blocking) {
   LLVMTypeRef pointer = LLVMPointerTypeInContext(vec->context, 0), index = LLVMInt64TypeInContext(vec->context);
   LLVMTypeRef byte = LLVMInt8TypeInContext(vec->context);
-  LLVMTypeRef parameters[ARG_COUNT] = {pointer, pointer, pointer, index,   index, index,
-                                       byte,    pointer, index,   pointer, index};
-  return LLVMFunctionType(LLVMVoidTypeInContext(vec->context), parameters, argument_count(blocking), false);
+  LLVMTypeRef parameters[MOST_ARGS] = {pointer, pointer, pointer, index, index, index, byte, pointer, index};
+  unsigned count = ARG_OTHERS;
+  for (int i = 0; i < (blocking->result_lines > 0) + blocking->in_registers; i++) {
+    parameters[count++] = pointer;
+    parameters[count++] = index;
+  }
+  for (int i = 0; blocking->in_registers && i < blocking->register_step_count; i++) parameters[count++] = pointer;
+  return LLVMFunctionType(LLVMVoidTypeInContext(vec->context), parameters, count, false);
 }
 
 int contraction_lines_ahead(const ContractionBlocking *blocking) {
@@ -67,14 +67,16 @@ static void window_name(const ContractionBlocking *blocking, char *out, size_t s
 static void micro_name(const ContractionBlocking *blocking, char *out, size_t size) {
   static const char *const groups[] = {[2] = ".pairs", [4] = ".quads"};
   const char *unit = blocking->in_matrix_unit ? contraction_matrix_instruction(blocking) : "";
-  char strips[48] = "", rest[16] = "", step[24] = "", results[24] = "", window[216] = "";
+  char strips[48] = "", rest[16] = "", step[24] = "", results[24] = "", window[216] = "", registers[160] = "";
+  if (blocking->in_registers) contraction_name_registers(blocking, registers, sizeof registers);
   if (blocking->is_turned) window_name(blocking, window, sizeof window);
   if (blocking->rest_rows > 0) snprintf(rest, sizeof rest, ".last%d", blocking->rest_rows);
   if (blocking->lhs_step > 1) snprintf(step, sizeof step, ".by%lld", (long long)blocking->lhs_step);
-  if (blocking->result_lines > 0) snprintf(results, sizeof results, ".results%d", blocking->result_lines);
+  if (blocking->result_lines > 0)
+    snprintf(results, sizeof results, ".results%dby%d", blocking->result_lines, contraction_steps_apart(blocking));
   int64_t gap = contraction_strip_gap(blocking);
   if (gap > 0) snprintf(strips, sizeof strips, ".strips%lld+%lld", (long long)blocking->strip_run, (long long)gap);
-  snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d.%d%s%s%s%s%s%s%s%s%s%s%s%s", type_text(blocking->type),
+  snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d.%d%s%s%s%s%s%s%s%s%s%s%s%s%s", type_text(blocking->type),
            type_text(blocking->rhs_type), blocking->tile_rows, blocking->panel_vectors, blocking->lanes,
            (int)blocking->row_stride, contraction_lines_ahead(blocking), step, results, strips, window, rest,
            contraction_continues(blocking) ? ".on" : "",
@@ -83,7 +85,7 @@ static void micro_name(const ContractionBlocking *blocking, char *out, size_t si
            blocking->lhs_shifted    ? ".shifted"
            : blocking->rhs_unsigned ? ".unsigned"
                                     : "",
-           blocking->in_matrix_unit ? "." : "", unit);
+           blocking->in_matrix_unit ? "." : "", unit, registers);
 }
 
 static LLVMBasicBlockRef add_block(const MicroEmitter *micro) {
@@ -244,7 +246,7 @@ static void emit_body(const MicroEmitter *micro) {
 }
 
 static LLVMValueRef micro_function(const VecBuilder *vec, const ContractionBlocking *blocking) {
-  char name[400];
+  char name[560];
   micro_name(blocking, name, sizeof name);
   LLVMValueRef function = LLVMGetNamedFunction(vec->module, name);
   if (function != NULL) return function;
@@ -270,15 +272,20 @@ static LLVMValueRef micro_function(const VecBuilder *vec, const ContractionBlock
 
 static LLVMValueRef call_flags(const VecBuilder *vec, const MicroCall *call) {
   LLVMTypeRef type = LLVMInt8TypeInContext(vec->context);
-  LLVMValueRef add = LLVMBuildZExt(vec->builder, call->adds, type, "");
-  if (call->refused != NULL) add = LLVMBuildOr(vec->builder, add, call->refused, "");
-  if (call->is_last == NULL) return add;
-  LLVMValueRef last = LLVMConstInt(type, 2, false), none = LLVMConstNull(type);
-  return LLVMBuildOr(vec->builder, add, LLVMBuildSelect(vec->builder, call->is_last, last, none, ""), "");
+  LLVMValueRef flags = LLVMBuildZExt(vec->builder, call->adds, type, ""), none = LLVMConstNull(type);
+  if (call->refused != NULL) flags = LLVMBuildOr(vec->builder, flags, call->refused, "");
+  LLVMValueRef asked[] = {call->is_last, call->finishes};
+  static const int bits[] = {2, FINISHES_IN_REGISTERS};
+  for (int i = 0; i < 2; i++) {
+    if (asked[i] == NULL) continue;
+    LLVMValueRef bit = LLVMBuildSelect(vec->builder, asked[i], LLVMConstInt(type, (unsigned)bits[i], false), none, "");
+    flags = LLVMBuildOr(vec->builder, flags, bit, "");
+  }
+  return flags;
 }
 
 void contraction_micro_call(const VecBuilder *vec, const ContractionBlocking *blocking, const MicroCall *call) {
-  LLVMValueRef arguments[ARG_COUNT] = {[ARG_LHS] = call->lhs,
+  LLVMValueRef arguments[MOST_ARGS] = {[ARG_LHS] = call->lhs,
                                        [ARG_RHS] = call->rhs,
                                        [ARG_TILE] = call->tile,
                                        [ARG_DEPTH] = call->depth,
@@ -287,8 +294,18 @@ void contraction_micro_call(const VecBuilder *vec, const ContractionBlocking *bl
                                        [ARG_TILE_STRIDE] = call->tile_stride};
   arguments[ARG_AHEAD] = call->ahead != NULL ? call->ahead : LLVMGetPoison(LLVMTypeOf(call->lhs));
   arguments[ARG_AHEAD_STRIDE] = block_int(vec, call->ahead_stride);
-  arguments[ARG_RESULT] = call->result;
-  arguments[ARG_RESULT_STRIDE] = call->result_stride;
-  LLVMBuildCall2(vec->builder, micro_type(vec, blocking), micro_function(vec, blocking), arguments,
-                 argument_count(blocking), "");
+  LLVMTypeRef micro = micro_type(vec, blocking);
+  unsigned count = ARG_OTHERS;
+  if (blocking->result_lines > 0) {
+    arguments[count++] = call->result;
+    arguments[count++] = call->result_stride;
+  }
+  if (blocking->in_registers) {
+    arguments[count++] = call->store;
+    arguments[count++] = block_int(vec, blocking->result_stride);
+    for (int i = 0; i < blocking->register_step_count; i++)
+      arguments[count++] = call->read[i] != NULL ? call->read[i] : LLVMGetPoison(LLVMTypeOf(call->lhs));
+  }
+  XLAC_CHECK(count == LLVMCountParamTypes(micro));
+  LLVMBuildCall2(vec->builder, micro, micro_function(vec, blocking), arguments, count, "");
 }

@@ -2,20 +2,21 @@
  * multiplied.
  *
  * Results that the second-level cache does not hold make the epilogue wait for memory: it moves a few lines of each
- * row, which are too far apart for the hardware to guess.  The micro-kernel asks for those of one row at each of its
- * first steps.  Often the result takes the memory of what is read, so that one of the two is enough. */
+ * row, which are too far apart for the hardware to guess.  The micro-kernel asks for those of one row at every
+ * few of its steps.  Often the result takes the memory of what is read, so that one of the two is enough. */
 #include <string.h>
 
 #include "base/checked_math.h"
 #include "codegen/blocks/contraction_internal.h"
 
 #define KEPT_BYTES (400 << 10) /* of arrays that stay in the second-level cache from one kernel to the next */
-#define MOST_BLOCKS 8          /* of the depth: the steps of all of them take longer, and one gains */
+/* Steps from a row that is asked for to the next one, at most: lines from far away, all at once, hold up those of the
+ * factors. */
+#define MOST_STEPS_APART 4
+#define MOST_BLOCKS 8 /* of the depth: the steps of all of them take longer, and one gains */
 
-/* Bytes from row to row where |address|, of elements of |type|, walks all rows as one and columns one by one; else 0.
- */
-static int64_t row_bytes(const Kernel *kernel, const ContractionBlocking *blocking, IndexExpr address,
-                         PrimitiveType type) {
+int64_t contraction_row_bytes(const Kernel *kernel, const ContractionBlocking *blocking, IndexExpr address,
+                              PrimitiveType type) {
   const DimList *rows = &blocking->rows, *columns = &blocking->columns;
   int64_t column, row;
   if (!kernel_plain_stride(kernel, address, columns->dims[columns->count - 1], &column) || column != 1) return 0;
@@ -32,7 +33,7 @@ static int32_t load_beside(const Kernel *kernel, const ContractionBlocking *bloc
     const KernelValue *value = &kernel->values[v];
     if (!blocking->epilogue_set.has[v] || value->kind != KERNEL_LOAD || value->predicate >= 0) continue;
     if ((value->dims >> row & 1) == 0) continue;
-    if (row_bytes(kernel, blocking, value->address, value->type) == result_bytes) return v;
+    if (contraction_row_bytes(kernel, blocking, value->address, value->type) == result_bytes) return v;
   }
   return -1;
 }
@@ -51,11 +52,17 @@ void contraction_choose_results_ahead(const Kernel *kernel, const VecTarget *tar
   if (blocking->in_matrix_unit) rows_in_time = rows_in_time / MATRIX_STEP * MATRIX_MOST_AHEAD;
   if (rows_in_time < blocking->tile_rows) return;
   PrimitiveType type = kernel->buffers[store->buffer].type;
-  blocking->result_stride = row_bytes(kernel, blocking, store->address, type);
+  blocking->result_stride = contraction_row_bytes(kernel, blocking, store->address, type);
   if (blocking->result_stride == 0) return;
   blocking->beside = load_beside(kernel, blocking, blocking->result_stride);
   if ((double)blocking->rows.size * (double)blocking->columns.size * type_storage_bytes(type) <= KEPT_BYTES) return;
   blocking->result_lines = (int)ceil_div(blocking->panel_width * type_storage_bytes(type), LINE_BYTES);
+}
+
+/* The last row is asked for when three quarters of the steps are over, for the epilogue follows the last one. */
+int contraction_steps_apart(const ContractionBlocking *blocking) {
+  int64_t steps = blocking->block_depth / blocking->group * 3 / 4 / blocking->tile_rows;
+  return (int)max_i64(min_i64(steps, MOST_STEPS_APART), 1);
 }
 
 void contraction_ask_for_results(ContractionEmitter *emitter, LLVMValueRef row, LLVMValueRef column, LLVMValueRef asks,

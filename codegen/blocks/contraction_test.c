@@ -121,6 +121,30 @@ static void contraction_as_deep_as_a_large_cache_is_one_block(void **state) {
   arena_destroy(arena);
 }
 
+/* A few operations with what lies in memory as registers take it follow the last step; edges go through memory, and so
+ * does what is stored in another type. */
+static void contraction_of_whole_tiles_is_finished_in_registers(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  TestCase test = matrix_case(196, 1024, 256, ROWS, ROWS, ROWS);
+  test.epilogue = BIAS_MAX;
+  ContractionBlocking biased = blocking_on(&test, "sapphirerapids", OWN_CACHE, arena);
+  assert_int_equal(biased.register_step_count, 2);
+  assert_true(contraction_all_in_registers(&biased));
+  assert_false(blocking_on(&test, "x86-64", OWN_CACHE, arena).in_registers);
+  test.epilogue = RESIDUAL;
+  test.bias = test.result;
+  ContractionBlocking residual = blocking_on(&test, "haswell", OWN_CACHE, arena);
+  assert_true(residual.in_registers && residual.register_steps[0].source == SOURCE_BESIDE);
+  test = matrix_case(196, 1000, 128, ROWS, ROWS, ROWS);
+  test.epilogue = BIAS_MAX;
+  ContractionBlocking edges = blocking_on(&test, "sapphirerapids", OWN_CACHE, arena);
+  assert_true(edges.in_registers && !contraction_all_in_registers(&edges));
+  test.epilogue = NARROW;
+  assert_false(blocking_on(&test, "sapphirerapids", OWN_CACHE, arena).in_registers);
+  arena_destroy(arena);
+}
+
 /* A rhs of 256 KiB, read in place by several tiles, is asked for a panel ahead where a module's other products have
  * driven it out of the core's cache meanwhile. */
 static void contraction_with_a_small_rhs_from_afar_asks_ahead(void **state) {
@@ -449,6 +473,7 @@ int main(void) {
       cmocka_unit_test(contraction_of_a_lhs_across_its_grain_is_in_place),
       cmocka_unit_test(contraction_of_many_blocks_adds_up_in_the_result),
       cmocka_unit_test(contraction_with_an_overlapped_result_stores_it_once),
+      cmocka_unit_test(contraction_of_whole_tiles_is_finished_in_registers),
       cmocka_unit_test(contraction_of_cut_panels_is_in_place),
       cmocka_unit_test(contraction_of_many_rows_packs_few_at_a_time),
       cmocka_unit_test(contraction_of_few_rows_is_right),
