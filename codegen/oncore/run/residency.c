@@ -152,7 +152,8 @@ bool residency_find_room(Chooser *chooser, int32_t event, int64_t left) {
   chooser->rooms[event] = (PlanRoom){0};
   if (residency_own_bytes(chooser, event) <= left) return true;
   uint64_t held = residency_held_buffers(chooser, event);
-  chooser->lacks_room = chooser->lacks_room || held != 0;
+  bool replaces_much = held != 0 && residency_replaced_bytes(chooser, event) >= step;
+  chooser->lacks_room = chooser->lacks_room || replaces_much;
   bool is_beside = left > 0 && held != 0 && chooser->model->policy.knows_held;
   if (is_beside && fits_within(chooser, event, (PlanRoom){left / fine * fine, held}, left)) return true;
   if (left > 0 && fits_within(chooser, event, (PlanRoom){left / step * step, 0}, left)) return true;
