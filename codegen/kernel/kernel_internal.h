@@ -17,6 +17,8 @@ int64_t kernel_piece_at(const Kernel *kernel, int32_t dim, int32_t buffer, Index
 /* kernel_strip_dim and kernel_strip_make, for SUMS. */
 int32_t kernel_sums_dim(const Kernel *kernel, int64_t *out_pieces);
 const Kernel *kernel_sums_strip(Arena *arena, const Kernel *kernel, KernelStrip strip, const int64_t **out_offsets);
+/* kernel_strip_make, for UPDATES. */
+const Kernel *kernel_updates_strip(Arena *arena, const Kernel *kernel, KernelStrip strip, const int64_t **out_offsets);
 
 /* The two halves of kernel_table_share, without verifying. */
 void kernel_table_share_places(KernelTable *table, bool (*has_function)(const Kernel *kernel));

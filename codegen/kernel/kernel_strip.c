@@ -143,6 +143,13 @@ static const Kernel *strip_by(Arena *arena, const Kernel *kernel, KernelCutWay w
   return (way == KERNEL_CUT_SUMS ? kernel_sums_strip : points_strip)(arena, kernel, strip, out_offsets);
 }
 
+/* Then it has no strips but those of its updates. */
+static bool is_in_place(const Kernel *kernel) {
+  for (int b = 0; b < kernel->buffer_count; b++)
+    if (kernel->buffers[b].role == KERNEL_IN_PLACE) return true;
+  return false;
+}
+
 /* The buffer of |kernel| that |buffer| of a strip of it is a part of; -1: sums that the strip goes on from. */
 static int32_t buffer_of_whole(const Kernel *kernel, const KernelBuffer *buffer) {
   int32_t found = kernel->buffer_count;
@@ -154,6 +161,7 @@ static int32_t buffer_of_whole(const Kernel *kernel, const KernelBuffer *buffer)
 }
 
 const Kernel *kernel_strip_make(Arena *arena, const Kernel *kernel, KernelStrip strip, const int64_t **out_offsets) {
+  if (is_in_place(kernel)) return kernel_updates_strip(arena, kernel, strip, out_offsets);
   KernelCutWay way = kernel_strip_way(strip);
   if (strip.inner_extent == 0) return strip_by(arena, kernel, way, strip, out_offsets);
   const int64_t *before, *within;
@@ -193,6 +201,10 @@ bool kernel_strip_fits(const Kernel *kernel, KernelStrip strip) {
   int64_t *pieces = ARENA_NEW_ARRAY(scratch, int64_t, kernel->buffer_count + 1);
   int32_t dim = kernel_strip_dim(kernel, way, pieces);
   int64_t extent = dim >= 0 ? kernel->dims[dim].extent : 0;
+  if (is_in_place(kernel)) {
+    bool is_plain = way == KERNEL_CUT_POINTS && strip.inner_extent == 0;
+    extent = is_plain ? kernel_strip_updates(kernel, pieces) : 0;
+  }
   bool fits = strip.first < extent && strip.extent > 0 && strip.extent <= extent - strip.first;
   if (fits && strip.inner_extent > 0) {
     extent = kernel_strip_inner(kernel, way, pieces);

@@ -3,7 +3,8 @@
  * Cut along its outermost dimension (POINTS), strips run in any order and do what the Kernel does, to the bit: each
  * point is computed as before.  Cut along a dimension over which it folds (SUMS), they run one after the other and each
  * goes on from the sums that the one before it has left where the results will be; the last one makes these of them.
- * Folds are reassociable, so that ranges may follow one another in any order.
+ * Folds are reassociable, so that ranges may follow one another in any order.  A Kernel that scatters is cut along the
+ * array that it updates (UPDATES): each strip goes through all points, in order, and makes the updates of its part.
  *
  * A strip of one index may be cut once more along another dimension: where an image is as large as a Buffer, its rows
  * are. */
@@ -12,7 +13,7 @@
 
 #include "codegen/kernel/kernel_table.h"
 
-typedef enum KernelCutWay { KERNEL_CUT_POINTS, KERNEL_CUT_SUMS } KernelCutWay;
+typedef enum KernelCutWay { KERNEL_CUT_POINTS, KERNEL_CUT_SUMS, KERNEL_CUT_UPDATES } KernelCutWay;
 
 /* One use of a table and what takes its place, in the order in which it runs. */
 typedef struct KernelCut {
@@ -21,7 +22,7 @@ typedef struct KernelCut {
   const KernelStrip *strips;
 } KernelCut;
 
-/* That of |strip|, which is not all of a Kernel. */
+/* That of |strip|, which is not all of a Kernel that does not scatter. */
 KernelCutWay kernel_strip_way(KernelStrip strip);
 
 /* The dimension along which |kernel| is cut by |way|, -1: it cannot be.  POINTS: the outermost, parallel, and each
@@ -34,6 +35,9 @@ int32_t kernel_strip_dim(const Kernel *kernel, KernelCutWay way, int64_t *out_pi
 /* Indices of the dimension along which a strip of one index of kernel_strip_dim's is cut by |way| once more, 0: it
  * cannot be.  |out_pieces|, by buffer of |kernel|: elements side by side that are one of these indices' alone. */
 int64_t kernel_strip_inner(const Kernel *kernel, KernelCutWay way, int64_t *out_pieces);
+/* Elements of the one array that |kernel| scatters into, along which it is cut by UPDATES; 0: it cannot be.
+ * |out_pieces|, by buffer: 1 of that array, 0 of others. */
+int64_t kernel_strip_updates(const Kernel *kernel, int64_t *out_pieces);
 /* Whether |strip| is one that |kernel| can be cut into. */
 bool kernel_strip_fits(const Kernel *kernel, KernelStrip strip);
 

@@ -372,11 +372,79 @@ static void names_of_strips_are_read(void **state) {
   assert_false(kernel_strip_read(SV("12+30"), &strip));
 }
 
+/* Rows of 5, each of 7 added to the one of 8 that its number says. */
+static const Kernel *scattered(Arena *arena) {
+  KernelDraft draft;
+  kernel_draft_init(&draft, arena, NULL);
+  IndexExpr update = kernel_draft_add_dim(&draft, 7, KERNEL_SEQUENTIAL, KERNEL_OUTER);
+  IndexExpr column = kernel_draft_add_dim(&draft, 5, KERNEL_APART, KERNEL_OUTER);
+  int32_t numbers = kernel_draft_add_buffer(&draft, (KernelBuffer){KERNEL_OPERAND, TYPE_S64, 7, 0, 0});
+  int32_t table = kernel_draft_add_buffer(&draft, (KernelBuffer){KERNEL_IN_PLACE, TYPE_F32, 40, -1, 0});
+  int32_t rows = kernel_draft_add_buffer(&draft, (KernelBuffer){KERNEL_OPERAND, TYPE_F32, 35, 1, 0});
+  KernelValue load = kernel_value_blank(KERNEL_LOAD, TYPE_S64), row = kernel_value_blank(KERNEL_IN_RANGE, TYPE_PRED);
+  load.buffer = numbers;
+  load.address = update;
+  int32_t number = kernel_draft_add_value(&draft, load);
+  row.address = index_value(&draft.space, number, INT64_MIN, INT64_MAX);
+  row.upper = 8;
+  KernelStore store = {table, column, -1, kernel_draft_add_value(&draft, row)};
+  store.address = index_add(&draft.space, column, index_scale(&draft.space, row.address, 5));
+  KernelValue old = kernel_value_blank(KERNEL_LOAD, TYPE_F32), sum = kernel_value_blank(KERNEL_APPLY, TYPE_F32);
+  old.buffer = table;
+  old.address = store.address;
+  old.predicate = store.predicate;
+  load = kernel_value_blank(KERNEL_LOAD, TYPE_F32);
+  load.buffer = rows;
+  load.address = index_add(&draft.space, column, index_scale(&draft.space, update, 5));
+  sum.opcode = HLO_ADD;
+  sum.operand_count = 2;
+  sum.operands[0] = kernel_draft_add_value(&draft, old);
+  sum.operands[1] = kernel_draft_add_value(&draft, load);
+  store.value = kernel_draft_add_value(&draft, sum);
+  kernel_draft_add_store(&draft, kernel_draft_add_stage(&draft), store);
+  return finish(&draft);
+}
+
+/* A strip goes through all updates and makes those of its elements, of the third row's last four and the fourth row. */
+static void strips_of_updates_have_parts_of_the_table(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  const Kernel *kernel = scattered(arena);
+  int64_t pieces[3];
+  const int64_t *offsets;
+  assert_int_equal(kernel_strip_dim(kernel, KERNEL_CUT_POINTS, pieces), -1);
+  assert_int_equal(kernel_strip_updates(kernel, pieces), 40);
+  assert_true(pieces[0] == 0 && pieces[1] == 1 && pieces[2] == 0);
+  KernelStrip strip = {.first = 11, .extent = 9};
+  assert_true(kernel_strip_fits(kernel, strip));
+  assert_false(kernel_strip_fits(kernel, (KernelStrip){.first = 32, .extent = 9}));
+  const Kernel *made = kernel_strip_make(arena, kernel, strip, &offsets);
+  assert_true(offsets[0] == 0 && offsets[1] == 11 && offsets[2] == 0);
+  check_text(arena, made,
+             "kernel b0 s64[7] operand, b1 f32[9] in-place, b2 f32[35] operand\n"
+             "outer d0 7 sequential, d1 5 apart:\n"
+             "  v0 = s64 load b0[d0]\n"
+             "  v1 = pred in-range 0 <= v0 < 8\n"
+             "  v2 = pred in-range 0 <= d1 + 5*v0 + -11 < 9\n"
+             "  v3 = pred and v1 v2\n"
+             "  v4 = f32 load b1[d1 + 5*v0 + -11] if v3\n"
+             "  v5 = f32 load b2[5*d0 + d1]\n"
+             "  v6 = f32 add v4 v5\n"
+             "stage 0:\n"
+             "  store b1[d1 + 5*v0 + -11] = v6 if v3\n");
+  assert_int_equal(kernel_strip_updates(sums(arena, 8, 5, false), pieces), 0);
+  arena_destroy(arena);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(strips_have_parts_of_rows),        cmocka_unit_test(strips_read_across),
-      cmocka_unit_test(images_are_cut_along_rows),        cmocka_unit_test(sums_go_on),
-      cmocka_unit_test(sums_that_are_added_go_on_as_one), cmocka_unit_test(names_of_strips_are_read),
+      cmocka_unit_test(strips_have_parts_of_rows),
+      cmocka_unit_test(strips_read_across),
+      cmocka_unit_test(images_are_cut_along_rows),
+      cmocka_unit_test(sums_go_on),
+      cmocka_unit_test(sums_that_are_added_go_on_as_one),
+      cmocka_unit_test(names_of_strips_are_read),
+      cmocka_unit_test(strips_of_updates_have_parts_of_the_table),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "codegen/oncore/plan/tile_access.h"
 #include "codegen/oncore/run/plan_copies.h"
 
 /* One search. */
@@ -261,6 +262,13 @@ static bool is_update(const RunCandidates *candidates, const RunTouch *touch) {
   return touch->writes && use != NULL && use->kernel->buffers[touch->buffer].role == KERNEL_IN_PLACE;
 }
 
+/* Whether memory gets less than all of the array where |touch| is not resident: plans store all of what they scatter
+ * into. */
+static bool is_partial(const RunCandidates *candidates, const RunTouch *touch) {
+  const KernelUse *use = candidates->touches->events.data[touch->event].use;
+  return is_update(candidates, touch) && !tile_is_updated(use->kernel, touch->buffer);
+}
+
 /* Cycles of the moves around loops that |candidate| is there all through. */
 static double moves_of(const RunCandidates *candidates, const RunCandidate *candidate) {
   double cycles = 0;
@@ -287,7 +295,7 @@ static void weigh(const RunCandidates *candidates, RunCandidate *candidate) {
     bool is_around = is_in_joined(candidates, candidate, touch->event);
     bool is_alone = run_candidate_is_alone(candidates, candidate, touch);
     bool stays = touch->reads ? !is_first : is_alone;
-    if (is_update(candidates, touch) && !is_alone && !is_around) {
+    if (is_partial(candidates, touch) && !is_alone && !is_around) {
       candidate->saved = 0;
       return;
     }

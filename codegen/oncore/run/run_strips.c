@@ -30,7 +30,7 @@ typedef struct EventCut {
   const int64_t *pieces; /* bytes by buffer that are one point's; NULL: it is not cut */
   const int64_t *rows;   /* the same of one of the |inner| indices into which a point may be cut once more; else 0 */
   KernelCutWay way;
-  int32_t dim;
+  int32_t dim;                 /* -1: along what it updates */
   int64_t points, inner, sums; /* of that dim; of a point, 1: it is not cut; bytes of sums that go on */
   int64_t kept;                /* bytes of arrays that stay whole where it is not cut */
 } EventCut;
@@ -98,10 +98,14 @@ static int64_t try_way(const StripFinder *finder, int32_t event, KernelCutWay wa
   const Kernel *kernel = event_at(finder, event)->use->kernel;
   int64_t *pieces = ARENA_NEW_ARRAY(finder->arena, int64_t, kernel->buffer_count + 1), bytes = 0;
   int64_t *rows = ARENA_NEW_ARRAY(finder->arena, int64_t, kernel->buffer_count + 1);
-  *cut = (EventCut){.pieces = pieces, .rows = rows, .way = way, .dim = kernel_strip_dim(kernel, way, pieces)};
-  if (cut->dim < 0) return 0;
-  cut->points = kernel->dims[cut->dim].extent;
-  cut->inner = inner_points(finder, kernel, cut, rows);
+  bool is_update = way == KERNEL_CUT_UPDATES;
+  *cut = (EventCut){.pieces = pieces, .rows = rows, .way = way, .dim = -1, .inner = 1};
+  if (is_update)
+    cut->points = kernel_strip_updates(kernel, pieces);
+  else if ((cut->dim = kernel_strip_dim(kernel, way, pieces)) >= 0)
+    cut->points = kernel->dims[cut->dim].extent;
+  if (cut->points == 0) return 0;
+  if (!is_update) cut->inner = inner_points(finder, kernel, cut, rows);
   if (cut->points * cut->inner < LEAST_POINTS) return 0;
   cut->kept = kept_bytes(finder, event, pieces);
   for (int32_t b = 0; b < kernel->buffer_count; b++) {
@@ -116,21 +120,27 @@ static int64_t try_way(const StripFinder *finder, int32_t event, KernelCutWay wa
   return keeps_operands(finder, event, pieces) ? bytes : 0;
 }
 
-/* In the way by which strips have parts of more. */
+/* In the way by which strips have parts of more; where it scatters there is only one. */
 static EventCut event_cut(const StripFinder *finder, int32_t event) {
   const KernelUse *use = event_at(finder, event)->use;
-  EventCut points, sums;
+  EventCut points, sums, updates;
   if (use == NULL || finder->model->plan(finder->model->self, use) == NULL) return (EventCut){0};
   int64_t by_points = try_way(finder, event, KERNEL_CUT_POINTS, &points);
   int64_t by_sums = finder->cuts_sums ? try_way(finder, event, KERNEL_CUT_SUMS, &sums) : 0;
-  if (by_points == 0 && by_sums == 0) return (EventCut){0};
+  if (by_points == 0 && by_sums == 0)
+    return try_way(finder, event, KERNEL_CUT_UPDATES, &updates) > 0 ? updates : (EventCut){0};
   return by_sums > by_points ? sums : points;
 }
 
-/* Bytes of one point of the array that |touch| is all of; 0: it is not cut. */
+/* Bytes of one point of the array that |touch| is all of; 0: it is not cut.  What is scattered into is in tiles slice
+ * by slice, its strips' parts as a whole. */
 static int64_t piece_of(const StripFinder *finder, const RunTouch *touch) {
-  const int64_t *pieces = touch->buffer >= 0 ? finder->cuttings[touch->event].pieces : NULL;
-  return pieces != NULL && touch->may_stay ? pieces[touch->buffer] : 0;
+  const EventCut *cut = &finder->cuttings[touch->event];
+  if (touch->buffer < 0 || cut->pieces == NULL) return 0;
+  const KernelBuffer *buffer = &event_at(finder, touch->event)->use->kernel->buffers[touch->buffer];
+  bool is_all = touch->bytes == buffer->element_count * type_storage_bytes(buffer->type);
+  bool may_stay = touch->may_stay || (cut->way == KERNEL_CUT_UPDATES && is_all);
+  return may_stay ? cut->pieces[touch->buffer] : 0;
 }
 
 /* Bytes of the Buffer beside the tiles of |event|, a Kernel that takes no part in what stays: one with many gets a plan
@@ -176,6 +186,7 @@ static int64_t weight_bytes(const StripFinder *finder, int32_t event) {
   const Kernel *kernel = event_at(finder, event)->use->kernel;
   const EventCut *cut = &finder->cuttings[event];
   int64_t bytes = 2 * cut->sums;
+  if (cut->way == KERNEL_CUT_UPDATES) return 0; /* all of its updates go through tiles */
   for (int32_t b = 0; b < kernel->buffer_count; b++) {
     const KernelBuffer *buffer = &kernel->buffers[b];
     bool is_weight = buffer->role == KERNEL_OPERAND && is_for_all(kernel, cut->dim, b);
@@ -195,11 +206,16 @@ static double setup_bytes(const MachineDescription *machine) {
  * the part, which need not be loaded, and the more transfers begin: together that takes least where an array that has n
  * bytes has the root of 2 n |setup_bytes|. */
 static int64_t tile_bytes(const StripFinder *finder, int32_t event, int32_t part) {
-  const int64_t *pieces = finder->cuttings[event].pieces;
+  const EventCut *cut = &finder->cuttings[event];
+  const Kernel *kernel = event_at(finder, event)->use->kernel;
   int64_t usable = machine_buffer_usable(finder->machine);
-  double bytes = 0, points = (double)usable / (double)pieces[part];
-  for (int32_t b = 0; b < event_at(finder, event)->use->kernel->buffer_count; b++)
-    if (b != part) bytes += sqrt(2 * points * (double)pieces[b] * setup_bytes(finder->machine));
+  double bytes = 0, points = (double)usable / (double)cut->pieces[part];
+  for (int32_t b = 0; b < kernel->buffer_count; b++) {
+    double all = (double)kernel->buffers[b].element_count * (double)type_storage_bytes(kernel->buffers[b].type);
+    bool is_for_all = cut->way == KERNEL_CUT_UPDATES; /* what is small stays whole */
+    double tiles = sqrt(2 * (is_for_all ? all : points * (double)cut->pieces[b]) * setup_bytes(finder->machine));
+    if (b != part) bytes += is_for_all ? fmax(all, tiles) : tiles;
+  }
   return (int64_t)fmin(bytes, (double)(usable / TILES_SHARE));
 }
 
@@ -323,7 +339,8 @@ static RunRoom room_beside(const StripFinder *finder, int32_t event, int32_t par
   RunRoom room = {usable - bytes, usable, part};
   for (int32_t b = 0; b < event_at(finder, event)->use->kernel->buffer_count; b++)
     if (b != part) others += cut->pieces[b];
-  double copies = (double)cut->pieces[part] / (double)max_i64(others, 1);
+  if (others == 0) return room;
+  double copies = (double)cut->pieces[part] / (double)others;
   room.plan_bytes = (int64_t)fmin((double)usable, (double)room.bytes * (1 + copies));
   return room;
 }
