@@ -388,15 +388,17 @@ static void share_prices(KeepTrial *left, KeepTrial *right, int32_t count) {
   }
 }
 
-/* What |best| may be chosen again by, besides its own policy: what its room leaves is filled again, or parts of arrays
- * stay that have found none. */
-typedef enum Addition { ADD_REFILLS, ADD_PARTS } Addition;
+/* What |best| may be chosen again by, besides its own policy: what its room leaves is filled again, parts of arrays
+ * stay that have found none, or where such do, they do so beside plans that know what the Buffer has. */
+typedef enum Addition { ADD_REFILLS, ADD_PARTS, ADD_PARTS_BESIDE } Addition;
 
 /* Adds that to |policy|.  False: it makes no difference to |plans|. */
 static bool add_to_policy(const ModulePlans *plans, Addition addition, ResidencyPolicy *policy) {
+  bool has_parts = policy->takes_parts, is_known = policy->knows_held;
   switch (addition) {
     case ADD_REFILLS: policy->refills = true; return plans->lacks_place;
     case ADD_PARTS: policy->takes_parts = true; return plans->may_part;
+    case ADD_PARTS_BESIDE: policy->knows_held = true; return has_parts && !is_known;
   }
   XLAC_BUG("unknown addition to a policy");
 }
@@ -476,6 +478,7 @@ Status code_draft_keep(CodeDraft *draft, const HloModule *module, BufferAssignme
     RETURN_IF_ERROR(lacks_room ? cut_both(draft, module, assignment, most, cache, diag, &tried[count - 1], best)
                                : try_strips(draft, module, assignment, most, cache, diag, best));
     RETURN_IF_ERROR(try_adding(draft, module, assignment, most, cache, diag, ADD_PARTS, best));
+    RETURN_IF_ERROR(try_adding(draft, module, assignment, most, cache, diag, ADD_PARTS_BESIDE, best));
     RETURN_IF_ERROR(try_savings(draft, module, assignment, most, diag, best));
     take_trial(draft, best, assignment);
     bool is_proved = !draft->plans->has_residents || draft->plans->detail < PLANS_PROVED;
