@@ -146,6 +146,9 @@ struct ContractionBlocking {
   int cut_count, cut_rows[MOST_CUTS];
   double cut_share;
   bool lhs_in_place; /* rows are read where they are; the last tile begins early rather than reaching beyond them */
+  /* Of the matrix unit: what comes from further away than the first-level cache passes it by, as the rows of another
+   * tile or another panel each time, so that the other factor stays there. */
+  bool lhs_passes_by, rhs_passes_by;
   /* Read in place, a rhs converted from another type stays in that: |rhs| is then what is converted, and the
    * micro-kernel converts it.  Elsewhere |type|. */
   PrimitiveType rhs_type;
@@ -234,8 +237,11 @@ void contraction_choose_kept(const Kernel *kernel, const VecTarget *target, Cont
  * others (contraction_skinny.c). */
 bool contraction_choose_skinny(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking);
 
-/* Elements from row to row of a plain lhs whose rows, contiguous along the depth, lie as they would be packed, only
- * further apart; 0 for others. */
+/* The load whose rows the micro-kernel can read as those of the lhs: the lhs itself, or what it is converted from where
+ * it is multiplied as it is by the matrix unit; -1: none. */
+int32_t contraction_lhs_load(const Kernel *kernel, const ContractionBlocking *blocking);
+/* Elements, of groups lanes, from row to row of a plain lhs whose rows, contiguous along the depth, lie as they would
+ * be packed, only further apart; 0 for others. */
 int64_t contraction_lhs_stride(const Kernel *kernel, const ContractionBlocking *blocking);
 /* Rows in a cache come near one another again: as its sets see it, each row lies |apart| bytes from the one |number|
  * rows before it, and |following| rows follow one of the first |number| in such steps. */
@@ -425,6 +431,18 @@ void contraction_choose_matrix_tile(int most_sums, ContractionBlocking *blocking
 #define CONTRACTION_MATRIX_STATE "xlac.matrix_state"
 /* Whether each block of the depth is whole steps. */
 bool contraction_fills_matrix_steps(const Kernel *kernel, const ContractionBlocking *blocking);
+/* What the micro-kernel reads of a blocking whose sizes are known: of several tiles in turn rows pass, or else panels,
+ * and the other factor stays in a first-level cache of |first_cache| bytes, unless its part is larger.  |any_passes|:
+ * it stays only where what passes does not go through that cache; what is last used of less stays by itself. */
+typedef struct MatrixReading {
+  bool rows_pass, both_pass, any_passes;
+  int64_t passing;      /* bytes of all that passes, before it does again */
+  double passes, stays; /* bytes of either factor for a tile, from further away than that cache */
+} MatrixReading;
+
+MatrixReading contraction_matrix_reading(const ContractionBlocking *blocking, int64_t first_cache);
+/* What passes the first-level cache by, of a blocking that is complete but for that. */
+void contraction_choose_passing(ContractionBlocking *blocking, int64_t first_cache);
 /* Code that asks for it and sets it up; what the calls of the micro-kernel are told of it, i8: MATRIX_REFUSED or 0. */
 LLVMValueRef contraction_begin_matrix_unit(const VecBuilder *vec, const ContractionBlocking *blocking);
 void contraction_end_matrix_unit(const VecBuilder *vec, LLVMValueRef refused);

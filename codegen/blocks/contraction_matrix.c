@@ -80,6 +80,39 @@ bool contraction_fills_matrix_steps(const Kernel *kernel, const ContractionBlock
   return blocking->block_depth % step == 0 && all % step == 0;
 }
 
+/* Of the first-level cache, by |rows| of a block of the depth, |width| bytes each: where they are they may share sets.
+ */
+static double rows_footprint(const ContractionBlocking *blocking, int64_t rows, int64_t width) {
+  if (!blocking->lhs_in_place) return (double)(rows * width);
+  int64_t stride = blocking->row_stride * type_storage_bytes(blocking->type);
+  return contraction_cache_bytes(FIRST_CACHE_SETS, rows, stride, width);
+}
+
+MatrixReading contraction_matrix_reading(const ContractionBlocking *blocking, int64_t first_cache) {
+  int64_t lane_bytes = ceil_div(blocking->block_depth, blocking->group) * type_storage_bytes(blocking->type);
+  int64_t tiles = min_i64(blocking->tiles_per_block, blocking->tile_count);
+  int64_t tile = blocking->tile_rows * lane_bytes, panel = blocking->panel_width * lane_bytes;
+  MatrixReading reading = {.rows_pass = tiles > 1};
+  int64_t times = reading.rows_pass ? tiles : blocking->panels_per_chunk;
+  int64_t staying = reading.rows_pass ? panel : tile, moving = reading.rows_pass ? tile : panel;
+  reading.passing = moving * times;
+  double rows = rows_footprint(blocking, blocking->tile_rows * (reading.rows_pass ? tiles : 1), lane_bytes);
+  if (rows + (double)(reading.rows_pass ? panel : reading.passing) <= (double)first_cache) return reading;
+  double one = reading.rows_pass ? (double)panel : rows_footprint(blocking, blocking->tile_rows, lane_bytes);
+  reading.both_pass = one > (double)first_cache;
+  reading.any_passes = one + (double)moving > (double)first_cache;
+  reading.passes = (double)moving;
+  reading.stays = (double)staying / (reading.both_pass ? 1 : (double)times);
+  return reading;
+}
+
+void contraction_choose_passing(ContractionBlocking *blocking, int64_t first_cache) {
+  if (!blocking->in_matrix_unit) return;
+  MatrixReading reading = contraction_matrix_reading(blocking, first_cache);
+  blocking->lhs_passes_by = reading.any_passes && (reading.rows_pass || reading.both_pass);
+  blocking->rhs_passes_by = reading.any_passes && (!reading.rows_pass || reading.both_pass);
+}
+
 /* --- its registers --- */
 
 /* Rows of the tile's first register, or second. */
@@ -224,16 +257,22 @@ static void begin_sums(const ContractionBlocking *blocking, StringBuilder *out) 
   sb_append_cstring(out, "2:\n");
 }
 
+static const char *load_of(bool passes_by) {
+  return passes_by ? "tileloaddt1" : "tileloadd";
+}
+
 /* A register of the rhs is multiplied as soon as it is there. */
 static void append_step(const ContractionBlocking *blocking, long long row_bytes, StringBuilder *out) {
   const char *instruction = contraction_matrix_instruction(blocking);
   int registers = registers_of_rows(blocking->tile_rows);
   for (int j = 0; j < blocking->panel_vectors; j++) {
     int rhs = rhs_register(blocking, j);
-    sb_printf(out, "tileloadd %d(%%rsi,%%r8), %%tmm%d\n", j * MATRIX_BYTES, rhs);
+    sb_printf(out, "%s %d(%%rsi,%%r8), %%tmm%d\n", load_of(blocking->rhs_passes_by), j * MATRIX_BYTES, rhs);
     for (int i = 0; i < registers; i++) {
       int lhs = lhs_register(blocking, i);
-      if (j == 0) sb_printf(out, "tileloadd %lld(%%rdi,%%r10), %%tmm%d\n", i * rows_of(blocking, 0) * row_bytes, lhs);
+      if (j == 0)
+        sb_printf(out, "%s %lld(%%rdi,%%r10), %%tmm%d\n", load_of(blocking->lhs_passes_by),
+                  i * rows_of(blocking, 0) * row_bytes, lhs);
       sb_printf(out, "%s %%tmm%d, %%tmm%d, %%tmm%d\n", instruction, rhs, lhs, sum_register(blocking, i, j));
     }
   }

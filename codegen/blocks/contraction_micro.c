@@ -66,6 +66,7 @@ static void window_name(const ContractionBlocking *blocking, char *out, size_t s
 
 static void micro_name(const ContractionBlocking *blocking, char *out, size_t size) {
   static const char *const groups[] = {[2] = ".pairs", [4] = ".quads"};
+  static const char *const passing[2][2] = {{"", ".panels"}, {".rows", ".both"}};
   const char *unit = blocking->in_matrix_unit ? contraction_matrix_instruction(blocking) : "";
   char strips[48] = "", rest[16] = "", step[24] = "", results[24] = "", window[216] = "", registers[160] = "";
   if (blocking->in_registers) contraction_name_registers(blocking, registers, sizeof registers);
@@ -76,16 +77,16 @@ static void micro_name(const ContractionBlocking *blocking, char *out, size_t si
     snprintf(results, sizeof results, ".results%dby%d", blocking->result_lines, contraction_steps_apart(blocking));
   int64_t gap = contraction_strip_gap(blocking);
   if (gap > 0) snprintf(strips, sizeof strips, ".strips%lld+%lld", (long long)blocking->strip_run, (long long)gap);
-  snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d.%d%s%s%s%s%s%s%s%s%s%s%s%s%s", type_text(blocking->type),
-           type_text(blocking->rhs_type), blocking->tile_rows, blocking->panel_vectors, blocking->lanes,
-           (int)blocking->row_stride, contraction_lines_ahead(blocking), step, results, strips, window, rest,
-           contraction_continues(blocking) ? ".on" : "",
-           blocking->common_guard_count > 0 || blocking->cut ? ".perhaps" : "",
-           blocking->sums_in_result ? ".apart" : "", blocking->group > 1 ? groups[blocking->group] : "",
-           blocking->lhs_shifted    ? ".shifted"
-           : blocking->rhs_unsigned ? ".unsigned"
-                                    : "",
-           blocking->in_matrix_unit ? "." : "", unit, registers);
+  snprintf(
+      out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d.%d%s%s%s%s%s%s%s%s%s%s%s%s%s%s", type_text(blocking->type),
+      type_text(blocking->rhs_type), blocking->tile_rows, blocking->panel_vectors, blocking->lanes,
+      (int)blocking->row_stride, contraction_lines_ahead(blocking), step, results, strips, window, rest,
+      contraction_continues(blocking) ? ".on" : "", blocking->common_guard_count > 0 || blocking->cut ? ".perhaps" : "",
+      blocking->sums_in_result ? ".apart" : "", blocking->group > 1 ? groups[blocking->group] : "",
+      blocking->lhs_shifted    ? ".shifted"
+      : blocking->rhs_unsigned ? ".unsigned"
+                               : "",
+      blocking->in_matrix_unit ? "." : "", unit, passing[blocking->lhs_passes_by][blocking->rhs_passes_by], registers);
 }
 
 static LLVMBasicBlockRef add_block(const MicroEmitter *micro) {

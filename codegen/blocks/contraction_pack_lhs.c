@@ -272,5 +272,5 @@ LLVMValueRef contraction_lhs_address(ContractionEmitter *emitter, const DepthBlo
   for (int i = blocking->chunk_dim; i < depth->count; i++)
     emitter->point.dims[depth->dims[i]] = i == blocking->chunk_dim ? block->chunk_begin : block_int(emitter->vec, 0);
   block_set_linear(emitter, &blocking->rows, blocking->rows.count, &blocking->lhs_set, row);
-  return point_load_pointer(&emitter->point, blocking->lhs);
+  return point_load_pointer(&emitter->point, contraction_lhs_load(emitter->kernel, blocking));
 }

@@ -25,8 +25,9 @@
 #define LARGE_FIRST_CACHE_BYTES (46 << 10)
 #define SECOND_CACHE_BYTES (400 << 10)
 #define SECOND_CACHE_SETS 1024
-#define FAR_BYTES (1 << 20) /* what lies further away than these caches, mostly */
-#define TILES_IN_TURN 16    /* tiles among which the rows of a panel are few each */
+#define MATRIX_CACHE_BYTES (1200 << 10) /* the same where there is a matrix unit, of 2 MiB */
+#define FAR_BYTES (1 << 20)             /* what lies further away than these caches, mostly */
+#define TILES_IN_TURN 16                /* tiles among which the rows of a panel are few each */
 #define ALIGNMENT 64
 #define ROW_IN_RUNS 10 /* rows of a panel that cost what a run does */
 #define FAR_RUNS 4     /* that cost what one does which begins far away */
@@ -64,6 +65,7 @@ static const double line_alone = 160; /* of a line that the hardware did not ask
 static const double result_line_of_second = 1.2; /* of one of sums in the result, loaded and stored */
 static const double result_line_of_set = 7;      /* where the rows of a tile share a set */
 static const double result_line_far = 16;        /* which nothing asked for ahead */
+static const double result_page_cost = 16;       /* of a page of results, one of many, in stores that nothing hides */
 static const double page_cost = 40;              /* of a page that was forgotten */
 static const double copy_cost = .8;              /* of a vector that is packed, and of each operation on it */
 static const double run_cost = 10;               /* of each run of a row that is packed */
@@ -157,13 +159,24 @@ static void choose_depth(const Kernel *kernel, ContractionBlocking *blocking, in
   blocking->rhs_slot = align_up(panel_rows * blocking->packed_stride * bytes, ALIGNMENT);
 }
 
+int32_t contraction_lhs_load(const Kernel *kernel, const ContractionBlocking *blocking) {
+  int32_t load = blocking->lhs;
+  if (blocking->group > 1) {
+    if (!blocking->in_matrix_unit) return -1;
+    load = kernel->values[load].operands[0];
+    if (type_storage_bytes(kernel->values[load].type) != type_storage_bytes(blocking->packed_type)) return -1;
+  }
+  return kernel->values[load].kind == KERNEL_LOAD ? load : -1;
+}
+
 int64_t contraction_lhs_stride(const Kernel *kernel, const ContractionBlocking *blocking) {
-  const KernelValue *lhs = &kernel->values[blocking->lhs];
+  int32_t load = contraction_lhs_load(kernel, blocking);
   const DimList *rows = &blocking->rows, *depth = &blocking->depth;
-  if (blocking->group > 1 || lhs->kind != KERNEL_LOAD || lhs->predicate >= 0 || rows->count == 0) return 0;
+  if (load < 0 || kernel->values[load].predicate >= 0 || rows->count == 0) return 0;
   if (!contraction_contiguous(kernel, &blocking->lhs_set, depth->dims[depth->count - 1])) return 0;
   if (contraction_merged_suffix(kernel, &blocking->lhs_set, rows) < rows->count) return 0;
-  return max_i64(index_dim_coefficient(&kernel->space, lhs->address, rows->dims[rows->count - 1]), 0);
+  int64_t stride = index_dim_coefficient(&kernel->space, kernel->values[load].address, rows->dims[rows->count - 1]);
+  return stride % blocking->group == 0 ? max_i64(stride / blocking->group, 0) : 0;
 }
 
 static void choose_lhs_in_place(const Kernel *kernel, ContractionBlocking *blocking) {
@@ -171,6 +184,8 @@ static void choose_lhs_in_place(const Kernel *kernel, ContractionBlocking *block
   if (contraction_merged_suffix(kernel, &blocking->lhs_set, depth) < depth->count - blocking->chunk_dim) return;
   int64_t stride = contraction_lhs_stride(kernel, blocking);
   int64_t bytes = type_storage_bytes(blocking->type);
+  /* a step of the matrix unit reads whole lines */
+  if (blocking->in_matrix_unit && !contraction_fills_matrix_steps(kernel, blocking)) return;
   if (stride == 0 || stride > LARGEST_OFFSET / bytes / blocking->tile_rows) return;
   if (contraction_rows_meet(blocking->has_large_caches, blocking->tile_rows, stride * bytes)) return;
   blocking->lhs_in_place = true;
@@ -471,13 +486,45 @@ static double turning_cost(const ContractionBlocking *blocking) {
   return squares + (double)blocking->panel_width * steps;
 }
 
+/* Of the factors that the matrix unit reads from further away than the first-level cache. */
+static double matrix_reading_cost(const ContractionBlocking *blocking) {
+  MatrixReading reading = contraction_matrix_reading(blocking, LARGE_FIRST_CACHE_BYTES);
+  double calls = (double)blocking->tile_count * (double)blocking->panel_count * (double)blocking->block_count;
+  int64_t sums = blocking->tile_rows * blocking->panel_width * type_storage_bytes(blocking->type);
+  int64_t kept = blocking->block_count > 1 ? sums * blocking->tiles_per_block * blocking->panels_per_chunk : 0;
+  double line = reading.passing + kept <= MATRIX_CACHE_BYTES ? line_of_second : line_of_memory;
+  return calls * (reading.passes * line + reading.stays * line_of_second) / LINE_BYTES;
+}
+
+/* Of what the micro-kernel reads for all tiles and panels, |lhs_bytes| of the lhs once. */
+static double factors_reading_cost(const ContractionBlocking *blocking, const PlaceCosts *place, double lhs_bytes) {
+  double bytes = type_storage_bytes(blocking->type), depth = (double)ceil_div(blocking->depth.size, blocking->group);
+  double tiles = (double)blocking->tile_count, panels = (double)blocking->panel_count, total;
+  double block_depth = (double)ceil_div(blocking->block_depth, blocking->group);
+  double panel_bytes = block_depth * (double)blocking->packed_stride * bytes;
+  double rows_bytes = tile_rows_bytes(blocking, place);
+  if (blocking->rhs_in_place && blocking->rhs_may_stay)
+    total = tiles * panels * depth * (rhs_passes(blocking) ? place->row_pages : place->row_in_place);
+  else
+    total = reading_cost(blocking, tiles * panels * (double)blocking->panel_width * depth * bytes,
+                         panel_bytes + rows_bytes);
+  if (blocking->lhs_step > 1) return total + tiles * panels * depth * across_cost(blocking, rows_bytes, panel_bytes);
+  return total + reading_cost(blocking, panels * lhs_bytes, kept_with_rows(blocking, rows_bytes, panel_bytes));
+}
+
+/* Of a tile of the matrix unit whose results lie in a page for each row, others than those of the tile before. */
+static double result_pages_cost(const ContractionBlocking *blocking) {
+  int64_t rows = min_i64(blocking->tiles_per_block, blocking->tile_count) * blocking->tile_rows;
+  bool are_apart = 2 * blocking->columns.size * type_storage_bytes(blocking->type) >= PAGE_BYTES;
+  return are_apart && rows > KNOWN_PAGES / 4 ? blocking->tile_rows * result_page_cost : 0;
+}
+
 /* Of all that one batch entry takes, but for the epilogue, which is the same whatever the sizes.  Something above
  * |most| where that is clear soon. */
 static double cost(const ContractionBlocking *blocking, const PackingCosts *packing, const PlaceCosts *place,
                    double most) {
   double bytes = type_storage_bytes(blocking->type), tiles = (double)blocking->tile_count;
   double panels = (double)blocking->panel_count, depth = (double)ceil_div(blocking->depth.size, blocking->group);
-  double block_depth = (double)ceil_div(blocking->block_depth, blocking->group);
   double blocks = (double)blocking->block_count;
   double rows = tiles * blocking->tile_rows, columns = panels * (double)blocking->panel_width;
   double share = packed_share(blocking);
@@ -490,19 +537,10 @@ static double cost(const ContractionBlocking *blocking, const PackingCosts *pack
   if (total > most) return total;
   total += tiles * panels * sums_moving_cost(blocking, place);
   if (blocking->is_turned) total += tiles * panels * turning_cost(blocking);
+  if (blocking->in_matrix_unit) total += tiles * panels * result_pages_cost(blocking);
   if (total > most) return total;
-  double panel_bytes = block_depth * (double)blocking->packed_stride * bytes;
-  bool is_across = blocking->lhs_step > 1;
-  double rows_bytes = tile_rows_bytes(blocking, place);
-  if (blocking->rhs_in_place && blocking->rhs_may_stay)
-    total += tiles * panels * depth * (passes ? place->row_pages : place->row_in_place);
-  else
-    total += reading_cost(blocking, tiles * columns * depth * bytes, panel_bytes + rows_bytes);
   double lhs_bytes = rows * depth * bytes * share;
-  if (is_across)
-    total += tiles * panels * depth * across_cost(blocking, rows_bytes, panel_bytes);
-  else
-    total += reading_cost(blocking, panels * lhs_bytes, kept_with_rows(blocking, rows_bytes, panel_bytes));
+  total += blocking->in_matrix_unit ? matrix_reading_cost(blocking) : factors_reading_cost(blocking, place, lhs_bytes);
   double times = blocking->rhs_kept ? 1 : (double)ceil_div(blocking->tile_count, blocking->tiles_per_block);
   total += passes ? passing_cost(blocking, packing) : times * rhs_reading_cost(blocking, packing);
   if (!blocking->rhs_in_place) {
@@ -760,6 +798,7 @@ bool contraction_choose_sizes(const Kernel *kernel, ContractionScratch limit, Co
     blocking->least_cost = search.any.least_cost;
     blocking->few_cost = search.few.found ? search.few.fastest.cost : INFINITY;
     choose_ahead(kernel, blocking);
+    contraction_choose_passing(blocking, LARGE_FIRST_CACHE_BYTES);
   }
   arena_destroy(scratch);
   return found;

@@ -404,6 +404,51 @@ static void contraction_of_bf16_is_right(void **state) {
   run_everywhere(&mixed);
 }
 
+static TestCase narrow_case(PrimitiveType type, int64_t m, int64_t n, int64_t k) {
+  TestCase test = matrix_case(m, n, k, ROWS, ROWS, ROWS);
+  test.operand_type = type;
+  if (type != TYPE_BF16) test.type = TYPE_S32;
+  return test;
+}
+
+/* Rows that are whole steps of the matrix unit are read where they are, the last tile's too; others are packed. */
+static void contraction_in_the_matrix_unit_reads_rows_in_place(void **state) {
+  (void)state;
+  static const PrimitiveType types[] = {TYPE_S8, TYPE_U8, TYPE_BF16};
+  Arena *arena = arena_create();
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    TestCase whole = narrow_case(types[i], 75, 100, 320), rest = narrow_case(types[i], 75, 100, 330);
+    ContractionBlocking in_place = blocking_on(&whole, "sapphirerapids", OWN_CACHE, arena);
+    assert_true(in_place.in_matrix_unit && in_place.lhs_in_place);
+    assert_int_equal(in_place.row_stride, 320 / in_place.group);
+    assert_false(blocking_on(&rest, "sapphirerapids", OWN_CACHE, arena).lhs_in_place);
+    run_everywhere(&whole);
+    run_everywhere(&rest);
+  }
+  arena_destroy(arena);
+}
+
+/* One factor stays in the first-level cache while the other passes it by; neither where a tile alone is larger, nor is
+ * there anything to pass where all of it stays. */
+static void contraction_in_the_matrix_unit_lets_one_factor_pass(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  TestCase test = narrow_case(TYPE_S8, 1024, 1024, 1024);
+  ContractionBlocking blocking = blocking_on(&test, "sapphirerapids", OWN_CACHE, arena);
+  assert_int_equal(blocking.tiles_per_block, 1);
+  assert_true(blocking.rhs_kept && blocking.rhs_passes_by && !blocking.lhs_passes_by);
+  TestCase deep = narrow_case(TYPE_BF16, 1024, 1024, 1024);
+  blocking = blocking_on(&deep, "sapphirerapids", OWN_CACHE, arena);
+  assert_true(blocking.block_count == 1 && blocking.rhs_passes_by && blocking.lhs_passes_by);
+  TestCase small = narrow_case(TYPE_S8, 64, 64, 256);
+  blocking = blocking_on(&small, "sapphirerapids", OWN_CACHE, arena);
+  assert_true(!blocking.rhs_passes_by && !blocking.lhs_passes_by);
+  test.checked_each = deep.checked_each = 997;
+  if (has_matrix_unit()) run_limited(&test, expected_results(&test, arena), "sapphirerapids", INT64_MAX);
+  if (has_matrix_unit()) run_limited(&deep, expected_results(&deep, arena), "sapphirerapids", INT64_MAX);
+  arena_destroy(arena);
+}
+
 static void contraction_with_residual_is_right(void **state) {
   (void)state;
   TestCase test = matrix_case(33, 50, 40, ROWS, ROWS, ROWS);
@@ -484,6 +529,8 @@ int main(void) {
       cmocka_unit_test(contraction_with_a_last_tile_of_fewer_rows_is_right),
       cmocka_unit_test(contraction_of_narrow_integers_is_right),
       cmocka_unit_test(contraction_of_bf16_is_right),
+      cmocka_unit_test(contraction_in_the_matrix_unit_reads_rows_in_place),
+      cmocka_unit_test(contraction_in_the_matrix_unit_lets_one_factor_pass),
       cmocka_unit_test(contraction_with_residual_is_right),
       cmocka_unit_test(contraction_with_split_columns_is_right),
       cmocka_unit_test(contraction_in_batches_is_right),
