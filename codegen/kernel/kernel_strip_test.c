@@ -385,7 +385,7 @@ static const Kernel *scattered(Arena *arena) {
   load.buffer = numbers;
   load.address = update;
   int32_t number = kernel_draft_add_value(&draft, load);
-  row.address = index_value(&draft.space, number, INT64_MIN, INT64_MAX);
+  row.address = index_value(&draft.space, number, INT32_MIN, INT32_MAX);
   row.upper = 8;
   KernelStore store = {table, column, -1, kernel_draft_add_value(&draft, row)};
   store.address = index_add(&draft.space, column, index_scale(&draft.space, row.address, 5));

@@ -447,6 +447,18 @@ static bool moves_changed_array(const Mutant *mutant, const Plan *plan, const Pl
   return false;
 }
 
+/* Whether it does, or uses a Tensor that such an array is loaded into: what is wrong in there shows only then. */
+static bool uses_changed_array(const Mutant *mutant, const Plan *plan, const PlanCommand *command) {
+  if (moves_changed_array(mutant, plan, command)) return true;
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    const PlanCommand *load = &plan->commands[c];
+    if (load->verb != PLAN_LOAD || !moves_changed_array(mutant, plan, load)) continue;
+    for (int32_t i = 0; i < command->source_count; i++)
+      if (!command->sources[i].is_memory && command->sources[i].number == load->targets[0].number) return true;
+  }
+  return false;
+}
+
 static int32_t command_at(const Plan *plan, SourceLoc loc) {
   for (int32_t c = 0; c < plan->command_count; c++)
     if (plan->commands[c].loc.line == loc.line) return c;
@@ -495,9 +507,9 @@ static bool is_race_shown(const Subject *subject, const Plan *plan, const Diagno
   return is_shown;
 }
 
-/* Each error stands at a line that was changed, or at a command that the executions show to be concerned or whose array
- * is declared in a line that was changed, or at the result that they show to be another, or is a race that one of them
- * shows. */
+/* Each error stands at a line that was changed, or at a command that the executions show to be concerned or that uses
+ * an array declared in a line that was changed, or at the result that they show to be another, or is a race that one of
+ * them shows. */
 static bool is_well_placed(const Subject *subject, const Mutant *mutant, const CheckerVerdict *checked,
                            const OracleVerdict *oracle) {
   const Plan *plan = checked->plan;
@@ -505,7 +517,7 @@ static bool is_well_placed(const Subject *subject, const Mutant *mutant, const C
     if (told->severity != SEVERITY_ERROR) continue;
     bool is_there = mutant->lines.data[told->loc.line - 1].is_changed;
     for (int32_t c = 0; c < plan->command_count && !is_there; c++)
-      is_there = (oracle->is_concerned[c] || moves_changed_array(mutant, plan, &plan->commands[c])) &&
+      is_there = (oracle->is_concerned[c] || uses_changed_array(mutant, plan, &plan->commands[c])) &&
                  plan->commands[c].loc.line == told->loc.line;
     for (int32_t m = 0; m < plan->memory_count && !is_there; m++)
       is_there = plan->memories[m].kind == PLAN_RESULT && plan->memories[m].loc.line == told->loc.line;
