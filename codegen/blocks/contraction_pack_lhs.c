@@ -1,4 +1,5 @@
 /* Packing of the lhs, as rows with the depth contiguous, or as strips of an image. */
+#include "base/checked_math.h"
 #include "codegen/blocks/contraction_pack_internal.h"
 
 #define WIDE_COPY 4 /* registers that are copied at a time */
@@ -264,6 +265,28 @@ void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, 
   }
   end_groups(emitter, block, row_count);
   contraction_loops_end(emitter, &loops);
+}
+
+/* --- rows that are read where they are --- */
+
+int32_t contraction_lhs_load(const Kernel *kernel, const ContractionBlocking *blocking) {
+  int32_t load = blocking->lhs;
+  if (blocking->group > 1) {
+    if (!blocking->in_matrix_unit) return -1;
+    load = kernel->values[load].operands[0];
+    if (type_storage_bytes(kernel->values[load].type) != type_storage_bytes(blocking->packed_type)) return -1;
+  }
+  return kernel->values[load].kind == KERNEL_LOAD ? load : -1;
+}
+
+int64_t contraction_lhs_stride(const Kernel *kernel, const ContractionBlocking *blocking) {
+  int32_t load = contraction_lhs_load(kernel, blocking);
+  const DimList *rows = &blocking->rows, *depth = &blocking->depth;
+  if (load < 0 || kernel->values[load].predicate >= 0 || rows->count == 0) return 0;
+  if (!contraction_contiguous(kernel, &blocking->lhs_set, depth->dims[depth->count - 1])) return 0;
+  if (contraction_merged_suffix(kernel, &blocking->lhs_set, rows) < rows->count) return 0;
+  int64_t stride = index_dim_coefficient(&kernel->space, kernel->values[load].address, rows->dims[rows->count - 1]);
+  return stride % blocking->group == 0 ? max_i64(stride / blocking->group, 0) : 0;
 }
 
 LLVMValueRef contraction_lhs_address(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row) {

@@ -74,7 +74,7 @@ static size_t place_of(StringView text, char byte) {
   return place;
 }
 
-static StringView behind(StringView text, size_t place) {
+static StringView after(StringView text, size_t place) {
   return (StringView){text.data + place + 1, text.size - place - 1};
 }
 
@@ -86,10 +86,10 @@ bool kernel_strip_read(StringView text, KernelStrip *out_strip) {
   if (out_strip->leaves_open && inside.size > 0) inside.size--;
   size_t plus = place_of(inside, '+');
   if (plus == inside.size) return false;
-  StringView first = {inside.data, plus}, extent = behind(inside, plus);
+  StringView first = {inside.data, plus}, extent = after(inside, plus);
   size_t point = place_of(first, '.');
   if (point == first.size) return sv_to_count(first, &out_strip->first) && sv_to_count(extent, &out_strip->extent);
   out_strip->extent = 1;
   return sv_to_count((StringView){first.data, point}, &out_strip->first) &&
-         sv_to_count(behind(first, point), &out_strip->inner_first) && sv_to_count(extent, &out_strip->inner_extent);
+         sv_to_count(after(first, point), &out_strip->inner_first) && sv_to_count(extent, &out_strip->inner_extent);
 }
