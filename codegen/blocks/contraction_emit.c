@@ -443,14 +443,33 @@ static void provide_rhs(ContractionEmitter *emitter, BlockPosition *position) {
 
 /* Packs all panels of the call, where they are kept. */
 static void keep_panels(ContractionEmitter *emitter) {
-  if (!emitter->blocking->rhs_kept) return;
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  if (!blocking->rhs_kept) return;
   IndexRange columns = emitter->work[ROLE_COLUMNS];
-  BlockPosition position = {.depth = depth_block(emitter, block_int(emitter->vec, 0))};
+  BlockPosition position = {.depth = depth_block(emitter, block_int(vec, 0))};
+  if (blocking->kept_count > 0) {
+    PointLoop panels = point_loop_begin(&emitter->point, columns, 1);
+    set_panel(emitter, &position, panels.index);
+    contraction_keep_columns(emitter, position.column);
+    point_loop_end(&emitter->point, &panels);
+  }
+  int64_t rows = contraction_depth_packed(emitter->kernel, blocking);
+  int64_t row_bytes = blocking->packed_stride * type_storage_bytes(blocking->type);
+  DepthBlock part = position.depth;
+  PointLoop parts = point_loop_begin(&emitter->point, ir_range_below(part.chunk_count), rows / blocking->inside_chunk);
+  if (rows < blocking->block_depth) {
+    part.chunk_begin = ir_index_add(vec->builder, part.chunk_begin, parts.index);
+    int64_t extent = emitter->kernel->dims[blocking->depth.dims[blocking->chunk_dim]].extent;
+    part.depth = part.chunk_count = block_count_left(vec, rows, extent, parts.index);
+  }
   PointLoop panels = point_loop_begin(&emitter->point, columns, 1);
   set_panel(emitter, &position, panels.index);
-  contraction_keep_columns(emitter, position.column);
-  contraction_pack_rhs(emitter, &position.depth, position.column);
+  LLVMValueRef above = LLVMBuildUDiv(vec->builder, parts.index, block_int(vec, blocking->group), "");
+  emitter->rhs_pack = slot_at(vec, emitter->rhs_pack, above, row_bytes);
+  contraction_pack_rhs(emitter, &part, position.column);
   point_loop_end(&emitter->point, &panels);
+  point_loop_end(&emitter->point, &parts);
 }
 
 /* Panel |panel| of all against all tiles of the row block. */

@@ -389,6 +389,10 @@ void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, 
 /* Packs columns [column, column + panel width) of the current run, lanes beyond its end being whatever, into
  * |rhs_pack|. */
 void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column);
+/* How much of the depth is packed of all panels that are kept, one after the other, before what follows of it: rows of
+ * the rhs are then read whole, as the hardware follows them, where a panel's part of each is a line or two of a page.
+ */
+int64_t contraction_depth_packed(const Kernel *kernel, const ContractionBlocking *blocking);
 /* The address of the rhs at the beginning of the block and |column|, where it is a plain load that walks the block's
  * depth as one. */
 LLVMValueRef contraction_rhs_address(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column);

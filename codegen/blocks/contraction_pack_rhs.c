@@ -1,7 +1,9 @@
 /* Packing of the rhs, as rows of one panel. */
+#include "base/checked_math.h"
 #include "codegen/blocks/contraction_pack_internal.h"
 
 #define MOST_INTERLEAVED 256 /* elements: a row of the widest panel in groups of bytes */
+#define ROWS_PACKED 16       /* of all panels before those that follow: groups of any size, few enough to stay close */
 
 /* A vector of the rhs at the point, stored where the packed form has it. */
 static void pack_lanes(ContractionEmitter *emitter, int lanes, LLVMValueRef mask, LLVMValueRef target) {
@@ -454,6 +456,13 @@ void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, 
   if (emitter->blocking->in_matrix_unit && !contraction_fills_matrix_steps(emitter->kernel, emitter->blocking))
     end_steps(emitter, block);
   contraction_loops_end(emitter, &loops);
+}
+
+int64_t contraction_depth_packed(const Kernel *kernel, const ContractionBlocking *blocking) {
+  bool is_in_rows = !blocking->rhs_transposes && blocking->segment >= blocking->column_run;
+  if (!is_in_rows || blocking->inside_chunk > 1 || blocking->lhs_shifted) return blocking->block_depth;
+  bool ends_with_zeros = blocking->in_matrix_unit && !contraction_fills_matrix_steps(kernel, blocking);
+  return min_i64(ends_with_zeros ? MATRIX_STEP * blocking->group : ROWS_PACKED, blocking->block_depth);
 }
 
 LLVMValueRef contraction_rhs_address(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column) {

@@ -449,6 +449,31 @@ static void contraction_in_the_matrix_unit_lets_one_factor_pass(void **state) {
   arena_destroy(arena);
 }
 
+/* Panels that are kept are packed some rows of the rhs at a time, as many as end with a whole step of the matrix unit
+ * where there are zeros after the last; others, and what is transposed, whole. */
+static void contraction_packs_kept_panels_in_rows(void **state) {
+  (void)state;
+  static const struct {
+    PrimitiveType type;
+    int64_t depth, packed;
+    bool transposed;
+  } cases[] = {
+      {TYPE_S8, 1024, 16, false}, {TYPE_S8, 1000, 64, false}, {TYPE_BF16, 488, 32, false}, {TYPE_S8, 1024, 1024, true}};
+  Arena *arena = arena_create();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    TestCase test = narrow_case(cases[i].type, 512, 512, cases[i].depth);
+    if (cases[i].transposed) test.rhs = (Affine){0, {0, cases[i].depth, 1}};
+    ContractionBlocking blocking = blocking_on(&test, "sapphirerapids", OWN_CACHE, arena);
+    Builder builder;
+    build_kernel(&builder, &test, arena);
+    assert_true(blocking.rhs_kept);
+    assert_int_equal(contraction_depth_packed(&builder.kernel, &blocking), cases[i].packed);
+    test.checked_each = 97;
+    if (has_matrix_unit()) run_limited(&test, expected_results(&test, arena), "sapphirerapids", INT64_MAX);
+  }
+  arena_destroy(arena);
+}
+
 static void contraction_with_residual_is_right(void **state) {
   (void)state;
   TestCase test = matrix_case(33, 50, 40, ROWS, ROWS, ROWS);
@@ -531,6 +556,7 @@ int main(void) {
       cmocka_unit_test(contraction_of_bf16_is_right),
       cmocka_unit_test(contraction_in_the_matrix_unit_reads_rows_in_place),
       cmocka_unit_test(contraction_in_the_matrix_unit_lets_one_factor_pass),
+      cmocka_unit_test(contraction_packs_kept_panels_in_rows),
       cmocka_unit_test(contraction_with_residual_is_right),
       cmocka_unit_test(contraction_with_split_columns_is_right),
       cmocka_unit_test(contraction_in_batches_is_right),
