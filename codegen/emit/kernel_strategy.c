@@ -194,7 +194,8 @@ void kernel_strategy_choose(const Kernel *kernel, const VecTarget *target, Contr
   } else if (sort_matches(kernel)) {
     choose_sort(kernel, out_strategy);
   } else {
-    out_strategy->contraction = contraction_blocking_choose(arena, kernel, target, limit);
+    /* A tiny Kernel's code stands where it is used, as loops. */
+    if (!kernel_is_tiny(kernel)) out_strategy->contraction = contraction_blocking_choose(arena, kernel, target, limit);
     if (out_strategy->contraction != NULL && target->has_fast_math)
       out_strategy->winograd = winograd_blocking_choose(arena, kernel, target, limit, out_strategy->contraction);
     if (out_strategy->winograd != NULL)
