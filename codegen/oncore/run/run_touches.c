@@ -4,6 +4,7 @@
 
 #include "codegen/lower/emit_family.h"
 #include "codegen/oncore/run/plan_copies.h"
+#include "hlo/analysis/call_graph.h"
 #include "hlo/analysis/in_place.h"
 
 typedef struct TouchWalk {
@@ -73,13 +74,27 @@ static void add_leaves(const TouchWalk *walk, const HloInstruction *holder, bool
   }
 }
 
-static bool is_rank_0(const HloInstruction *instruction) {
-  return shape_is_array(instruction->shape) && instruction->shape->rank == 0;
+static bool launches_kernels(const KernelTable *kernels, const HloInstruction *instruction) {
+  const KernelUses *row = kernel_table_find(kernels, instruction);
+  if (row != NULL && row->count > 0) return true;
+  for (int c = 0; c < call_graph_callee_count(instruction); c++) {
+    const HloComputation *callee = call_graph_callee(instruction, c);
+    for (int64_t i = 0; i < callee->instructions.count; i++)
+      if (launches_kernels(kernels, callee->instructions.data[i])) return true;
+  }
+  return false;
+}
+
+/* A branch that makes a scalar may have Kernels to make it, and what they find in the Buffer is chosen by itself. */
+static bool is_scalar_units(const KernelTable *kernels, const HloInstruction *instruction) {
+  bool is_scalar = shape_is_array(instruction->shape) && instruction->shape->rank == 0;
+  return is_scalar && !launches_kernels(kernels, instruction);
 }
 
 /* Of what has no Kernels and is more than a name for what is there. */
 static void add_other(const TouchWalk *walk, const HloInstruction *instruction) {
-  RunEvent event = {.instruction = instruction, .ends_run = !is_rank_0(instruction), .loop = walk->loop};
+  RunEvent event = {
+      .instruction = instruction, .ends_run = !is_scalar_units(walk->kernels, instruction), .loop = walk->loop};
   array_push(&walk->touches->events, walk->arena, event);
   for (int32_t i = 0; i < instruction->operand_count; i++) add_leaves(walk, instruction->operands[i], false);
   add_leaves(walk, instruction, true);
@@ -93,18 +108,13 @@ static bool does_nothing(const HloInstruction *instruction) {
 
 /* --- loops --- */
 
-static bool has_kernels(const KernelTable *kernels, const HloInstruction *instruction) {
-  const KernelUses *row = kernel_table_find(kernels, instruction);
-  return row != NULL && row->count > 0;
-}
-
 bool run_touches_may_open(const KernelTable *kernels, const HloInstruction *loop) {
   if (loop->opcode != HLO_WHILE) return false;
   const HloComputation *condition = hlo_instruction_computation(loop, HLO_ATTR_CONDITION);
   for (int64_t i = 0; i < condition->instructions.count; i++) {
     const HloInstruction *instruction = condition->instructions.data[i];
     if (does_nothing(instruction)) continue;
-    if (has_kernels(kernels, instruction) || !is_rank_0(instruction)) return false;
+    if (!is_scalar_units(kernels, instruction)) return false;
   }
   return true;
 }
