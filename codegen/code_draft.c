@@ -460,27 +460,41 @@ static Status try_policies(CodeDraft *draft, const HloModule *module, const Buff
   return STATUS_OK;
 }
 
+/* What of all trials is best in at most |most| bytes of workspace; |*out_found| false: none has as few. */
+static Status find_best(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
+                        KeptPlans *cache, DiagSink *diag, KeepTrial *out_best, bool *out_found) {
+  ModulePlans before = *draft->plans;
+  KeepTrial tried[POLICIES + 1];
+  int32_t count;
+  bool lacks_room;
+  before.plans = ARENA_COPY_ARRAY(draft->arena, ModulePlan, before.plans, before.count);
+  RETURN_IF_ERROR(try_policies(draft, module, assignment, &before, cache, diag, tried, &count, &lacks_room));
+  KeepTrial *best = choose_trial(tried, lacks_room ? count - 1 : count, most);
+  *out_found = best != NULL;
+  if (best == NULL) return STATUS_OK;
+  RETURN_IF_ERROR(try_adding(draft, module, assignment, most, cache, diag, ADD_REFILLS, best));
+  RETURN_IF_ERROR(lacks_room ? cut_both(draft, module, assignment, most, cache, diag, &tried[count - 1], best)
+                             : try_strips(draft, module, assignment, most, cache, diag, best));
+  RETURN_IF_ERROR(try_adding(draft, module, assignment, most, cache, diag, ADD_PARTS, best));
+  RETURN_IF_ERROR(try_adding(draft, module, assignment, most, cache, diag, ADD_PARTS_BESIDE, best));
+  RETURN_IF_ERROR(try_savings(draft, module, assignment, most, diag, best));
+  *out_best = *best;
+  return STATUS_OK;
+}
+
 Status code_draft_keep(CodeDraft *draft, const HloModule *module, BufferAssignment *assignment, int64_t room,
                        DiagSink *diag) {
   if (draft->plans == NULL || draft->has_kept) return STATUS_OK;
   draft->has_kept = true;
-  ModulePlans before = *draft->plans;
-  KeepTrial tried[POLICIES + 1];
   int64_t most = assignment->workspace_bytes + min_i64(room, INT64_MAX - assignment->workspace_bytes);
-  int32_t count;
-  bool lacks_room;
-  KeptPlans *cache = kept_plans_create(draft->arena);
-  before.plans = ARENA_COPY_ARRAY(draft->arena, ModulePlan, before.plans, before.count);
-  RETURN_IF_ERROR(try_policies(draft, module, assignment, &before, cache, diag, tried, &count, &lacks_room));
-  KeepTrial *best = choose_trial(tried, lacks_room ? count - 1 : count, most);
-  if (best != NULL) {
-    RETURN_IF_ERROR(try_adding(draft, module, assignment, most, cache, diag, ADD_REFILLS, best));
-    RETURN_IF_ERROR(lacks_room ? cut_both(draft, module, assignment, most, cache, diag, &tried[count - 1], best)
-                               : try_strips(draft, module, assignment, most, cache, diag, best));
-    RETURN_IF_ERROR(try_adding(draft, module, assignment, most, cache, diag, ADD_PARTS, best));
-    RETURN_IF_ERROR(try_adding(draft, module, assignment, most, cache, diag, ADD_PARTS_BESIDE, best));
-    RETURN_IF_ERROR(try_savings(draft, module, assignment, most, diag, best));
-    take_trial(draft, best, assignment);
+  KeptPlans *cache = kept_plans_create(draft->arena, draft->plans->machine);
+  KeepTrial best;
+  bool is_found;
+  Status status = find_best(draft, module, assignment, most, cache, diag, &best, &is_found);
+  kept_plans_destroy(cache);
+  RETURN_IF_ERROR(status);
+  if (is_found) {
+    take_trial(draft, &best, assignment);
     bool is_proved = !draft->plans->has_residents || draft->plans->detail < PLANS_PROVED;
     if (is_proved && !written_plans_have_residents(&draft->written)) return STATUS_OK;
   }

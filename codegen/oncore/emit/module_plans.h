@@ -13,6 +13,7 @@
 #include "codegen/oncore/tiling/plan_alternatives.h"
 #include "codegen/oncore/tiling/plan_choice.h"
 #include "codegen/oncore/tiling/plan_schemes.h"
+#include "codegen/oncore/tiling/tiling_memos.h"
 #include "hlo/analysis/buffer_assignment.h"
 #include "hlo/ir/hlo_module.h"
 
@@ -91,9 +92,13 @@ MUST_USE Status module_plans_make(Arena *arena, const HloModule *module, const K
                                   const WrittenPlans *written, PlansDetail detail, DiagSink *diag,
                                   ModulePlans *out_plans);
 
-/* Plans that were made for arrays that stay, for the next policy. */
+/* Plans on |machine| that were made for arrays that stay, for the next policy, in |arena|.  The caller ends them with
+ * kept_plans_destroy before the Kernels and |machine|; plans that were taken go on. */
 typedef struct KeptPlans KeptPlans;
-KeptPlans *kept_plans_create(Arena *arena);
+KeptPlans *kept_plans_create(Arena *arena, const MachineDescription *machine);
+void kept_plans_destroy(KeptPlans *cache);
+/* What is known of the tilings of the Kernels that they are of. */
+TilingMemos *kept_plans_memos(KeptPlans *cache);
 /* What is known of plans for strips, by what they are made of and for (module_strips.c). */
 StringMap *kept_plans_strips(KeptPlans *cache);
 
@@ -122,9 +127,10 @@ bool module_plan_may_change(const Plan *plan);
 /* The plan of |use| if another may take its place; NULL: none may, or there is none. */
 const Plan *module_plans_to_change(const ModulePlans *plans, const KernelUse *use);
 /* A plan in |room|, made with a third of the effort, or beside what is held by estimates alone; NULL: there is none, or
- * it is too long. */
-const Plan *module_plan_within(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
-                               const TilerOptions *options, PlanRoom room, DiagSink *diag);
+ * it is too long.  |memos|: those of |machine|. */
+const Plan *module_plan_within(Arena *arena, TilingMemos *memos, const Kernel *kernel, StringView name,
+                               const MachineDescription *machine, const TilerOptions *options, PlanRoom room,
+                               DiagSink *diag);
 /* Whether |policy| tells more of |plans|, without residents, than that of nothing but false does. */
 bool module_plans_policy_tells(const ModulePlans *plans, ResidencyPolicy policy);
 

@@ -16,6 +16,9 @@
  * and so many more by each further policy.  Those beside what it has are only estimated, which takes less. */
 enum { MOST_WITHIN = 12, MORE_WITHIN = 4, MOST_BESIDE = 40 };
 
+/* Of what is known of Kernels' tilings, from one room to the next. */
+#define MOST_MEMO_BYTES ((size_t)64 << 20)
+
 /* Longer plans are left as they are: each is proved anew. */
 #define MOST_KEPT_INSTANCES (INT64_C(1) << 16)
 
@@ -51,6 +54,7 @@ struct KeptPlans {
   IntMap wholes;        /* key of a Kernel → its plan in one tile, a pointer; 0: none that is another than its own */
   StringMap within;     /* key of a Kernel and bytes, as text → RoomPlan */
   StringMap strips;     /* of module_strips.c */
+  TilingMemos *memos;   /* of the Kernels that these are of */
   int32_t made, policy; /* of those; policies before */
   int32_t made_beside;  /* of those beside what the Buffer has */
   const KernelTable *kernels; /* those at hand */
@@ -88,24 +92,19 @@ static const Plan *plan_to_change(void *self, const KernelUse *use) {
   return module_plans_to_change(keeper->before, use);
 }
 
-/* The plan that is best by estimate where the Buffer has |held|, buffers by bit.  False: there is none. */
-static bool plan_beside(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
-                        const TilerOptions *options, uint64_t held, const Plan **out_plan) {
-  bool *is_held = ARENA_NEW_ARRAY(arena, bool, kernel->buffer_count);
-  for (int32_t b = 0; b < kernel->buffer_count && b < PLAN_ROOM_BUFFERS; b++) is_held[b] = held >> b & 1;
-  return tiler_plans_saving(arena, kernel, name, machine, options, is_held, 1, out_plan) > 0;
-}
-
-const Plan *module_plan_within(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
-                               const TilerOptions *options, PlanRoom room, DiagSink *diag) {
+const Plan *module_plan_within(Arena *arena, TilingMemos *memos, const Kernel *kernel, StringView name,
+                               const MachineDescription *machine, const TilerOptions *options, PlanRoom room,
+                               DiagSink *diag) {
   MachineDescription *less = ARENA_NEW(arena, MachineDescription);
   const Plan *tight;
   *less = *machine;
   less->buffer.size = room.bytes + machine->buffer.reserve;
   TilerOptions quick = *options;
   quick.effort = (tiler_effort(options) + 2) / 3;
-  bool is_made = room.held != 0 ? plan_beside(arena, kernel, name, less, &quick, room.held, &tight)
-                                : tiler_plan(arena, kernel, name, less, &quick, diag, &tight) == STATUS_OK;
+  TilingMemo *memo = tiling_memos_find(memos, kernel, room.held);
+  bool is_made = room.held != 0
+                     ? tiler_plans_saving_knowing(arena, memo, kernel, name, less, &quick, 1, &tight) > 0
+                     : tiler_plan_knowing(arena, memo, kernel, name, less, &quick, diag, &tight) == STATUS_OK;
   if (!is_made || plan_instance_count(tight) > MOST_KEPT_INSTANCES) return NULL;
   Plan *made = ARENA_NEW(arena, Plan);
   *made = *tight;
@@ -131,8 +130,8 @@ static const Plan *plan_within(void *self, const KernelUse *use, PlanRoom room) 
   if (*made >= most) return NULL;
   ++*made;
   within = ARENA_NEW(keeper->arena, RoomPlan);
-  within->plan =
-      module_plan_within(keeper->arena, plan->kernel, plan->name, keeper->machine, keeper->options, room, keeper->diag);
+  within->plan = module_plan_within(keeper->arena, keeper->cache->memos, plan->kernel, plan->name, keeper->machine,
+                                    keeper->options, room, keeper->diag);
   string_map_set(&keeper->cache->within, key, within);
   return within->plan;
 }
@@ -392,14 +391,23 @@ static Status replace(PlanKeeper *keeper, const KernelTable *kernels, const Resi
   return STATUS_OK;
 }
 
-KeptPlans *kept_plans_create(Arena *arena) {
+KeptPlans *kept_plans_create(Arena *arena, const MachineDescription *machine) {
   KeptPlans *cache = ARENA_NEW(arena, KeptPlans);
   string_map_init(&cache->kept, arena);
   string_map_init(&cache->prices, arena);
   int_map_init(&cache->wholes, arena);
   string_map_init(&cache->within, arena);
   string_map_init(&cache->strips, arena);
+  cache->memos = tiling_memos_create(machine, MOST_MEMO_BYTES);
   return cache;
+}
+
+void kept_plans_destroy(KeptPlans *cache) {
+  tiling_memos_destroy(cache->memos);
+}
+
+TilingMemos *kept_plans_memos(KeptPlans *cache) {
+  return cache->memos;
 }
 
 StringMap *kept_plans_strips(KeptPlans *cache) {

@@ -21,6 +21,7 @@ typedef struct StripPlanner {
   RunCuts cuts;
   RunRoom *rooms;   /* by identity of a strip, less those of |whole|: the least that one of them has */
   StringMap *known; /* → StripPlan */
+  TilingMemos *memos;
   ARRAY(ModulePlan) plans;
   ARRAY(PlanUse) uses;
 } StripPlanner;
@@ -74,12 +75,12 @@ static const Plan *plan_beside(StripPlanner *planner, const Kernel *kernel, Stri
   const Plan *plan = NULL;
   int64_t begin, end;
   if (room->plan_bytes > room->bytes) {
-    plan = module_plan_within(planner->arena, kernel, name, planner->before->machine, planner->options,
+    plan = module_plan_within(planner->arena, planner->memos, kernel, name, planner->before->machine, planner->options,
                               (PlanRoom){room->plan_bytes, 0}, planner->diag);
     if (plan != NULL) plan_own_bytes(plan, &begin, &end);
     if (plan != NULL && end - begin - plan_copied_bytes(plan, room->part) <= room->bytes) return plan;
   }
-  return module_plan_within(planner->arena, kernel, name, planner->before->machine, planner->options,
+  return module_plan_within(planner->arena, planner->memos, kernel, name, planner->before->machine, planner->options,
                             (PlanRoom){room->bytes, 0}, planner->diag);
 }
 
@@ -149,6 +150,7 @@ KernelTable *module_plans_cut(Arena *arena, const HloModule *module, const Buffe
   ResidencyModel model = {.self = &planner, .policy = policy, .plan = plan_to_cut};
   planner.whole = kernels;
   planner.known = kept_plans_strips(cache);
+  planner.memos = kept_plans_memos(cache);
   planner.cuts = run_strips_find(arena, module, assignment, kernels, before->machine, &model, cuts_sums, keeps_buffer);
   if (planner.cuts.count == 0) return NULL;
   planner.kernels = kernel_table_cut(arena, kernels, planner.cuts.cuts, planner.cuts.count);

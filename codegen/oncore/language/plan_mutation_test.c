@@ -412,10 +412,12 @@ static void load_subjects(Fixture *fixture, SubjectArray *subjects) {
       for (int32_t p = 0; p < plans.count; p++)
         if (is_small(fixture, plans.plans[p].plan, machine))
           add_subject(fixture, subject, plans.plans[p].plan, subjects);
+      KeptPlans *kept = kept_plans_create(fixture->arena, machine);
       assert_int_equal(module_plans_keep(fixture->arena, module, assignment, kernels, &subject.options,
-                                         (ResidencyPolicy){.brings_streams = true, .counts_again = true},
-                                         kept_plans_create(fixture->arena), &fixture->diag, &plans),
+                                         (ResidencyPolicy){.brings_streams = true, .counts_again = true}, kept,
+                                         &fixture->diag, &plans),
                        STATUS_OK);
+      kept_plans_destroy(kept);
       for (int32_t p = 0; p < plans.count; p++)
         if (plan_has_residents(plans.plans[p].plan) && !plans.plans[p].is_move &&
             is_small(fixture, plans.plans[p].plan, machine))

@@ -264,14 +264,13 @@ const Plan *tiler_plan_whole(Arena *arena, const Kernel *kernel, StringView name
 
 /* --- plans that move less --- */
 
-int32_t tiler_plans_saving(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
-                           const TilerOptions *options, const bool *held, int32_t most, const Plan **out_plans) {
+int32_t tiler_plans_saving_knowing(Arena *arena, TilingMemo *memo, const Kernel *kernel, StringView name,
+                                   const MachineDescription *machine, const TilerOptions *options, int32_t most,
+                                   const Plan **out_plans) {
   DiagSink quiet;
   diag_sink_init(&quiet, arena);
   int32_t count = 0;
   if (machine_has_spare_queues(machine) || check_rules(kernel, &quiet) != STATUS_OK) return 0;
-  TilingMemo *memo = tiling_memo_create(kernel, machine, machine_buffer_usable(machine));
-  tiling_memo_hold(memo, held);
   TilingScope scope = tiler_scope(machine, options, options->pipeline_depth > 0 ? options->pipeline_depth : 2);
   TilingChoices choices = {0};
   scope.memo = memo;
@@ -283,6 +282,14 @@ int32_t tiler_plans_saving(Arena *arena, const Kernel *kernel, StringView name, 
     count +=
         tiler_plan_tiling(arena, kernel, name, machine, tiling, options, false, &quiet, &out_plans[count]) == STATUS_OK;
   }
+  return count;
+}
+
+int32_t tiler_plans_saving(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
+                           const TilerOptions *options, const bool *held, int32_t most, const Plan **out_plans) {
+  TilingMemo *memo = tiling_memo_create(kernel, machine, machine_buffer_usable(machine));
+  tiling_memo_hold(memo, held);
+  int32_t count = tiler_plans_saving_knowing(arena, memo, kernel, name, machine, options, most, out_plans);
   tiling_memo_destroy(memo);
   return count;
 }

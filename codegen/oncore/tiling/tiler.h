@@ -41,7 +41,7 @@ int32_t tiler_plans_saving(Arena *arena, const Kernel *kernel, StringView name, 
 /* What tiler_plan would estimate, in cycles; infinity when it would fail. */
 double tiler_estimate(const Kernel *kernel, const MachineDescription *machine, const TilerOptions *options);
 
-/* Both with what is known of |kernel|'s tilings (tiling_memo.h), which has room for |machine|'s Buffer; to them is
+/* All three with what is known of |kernel|'s tilings (tiling_memo.h), which has room for |machine|'s Buffer; to them is
  * added what is found. */
 typedef struct TilingMemo TilingMemo;
 MUST_USE Status tiler_plan_knowing(Arena *arena, TilingMemo *memo, const Kernel *kernel, StringView name,
@@ -49,5 +49,9 @@ MUST_USE Status tiler_plan_knowing(Arena *arena, TilingMemo *memo, const Kernel 
                                    const Plan **out_plan);
 double tiler_estimate_knowing(TilingMemo *memo, const Kernel *kernel, const MachineDescription *machine,
                               const TilerOptions *options);
+/* What is held |memo| has been told. */
+int32_t tiler_plans_saving_knowing(Arena *arena, TilingMemo *memo, const Kernel *kernel, StringView name,
+                                   const MachineDescription *machine, const TilerOptions *options, int32_t most,
+                                   const Plan **out_plans);
 
 #endif

@@ -30,6 +30,10 @@ void tiling_memo_destroy(TilingMemo *memo) {
   arena_destroy(memo->arena);
 }
 
+size_t tiling_memo_used(const TilingMemo *memo) {
+  return arena_used(memo->arena) + arena_used(memo->outlines);
+}
+
 void tiling_memo_hold(TilingMemo *memo, const bool *held) {
   tile_facts_hold(memo->facts, held);
 }

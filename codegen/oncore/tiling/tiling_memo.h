@@ -26,6 +26,9 @@ typedef struct TilingGridMemo {
 TilingMemo *tiling_memo_create(const Kernel *kernel, const MachineDescription *machine, int64_t most_bytes);
 void tiling_memo_destroy(TilingMemo *memo);
 
+/* Bytes of what is known. */
+size_t tiling_memo_used(const TilingMemo *memo);
+
 /* As tile_facts_hold has it, before anything is known. */
 void tiling_memo_hold(TilingMemo *memo, const bool *held);
 
