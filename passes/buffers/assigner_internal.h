@@ -16,6 +16,8 @@ typedef struct Assigner {
   int effort;            /* HloPassOptions.effort */
   bool keeps_rows_apart; /* no result overwrites an operand row by row (hlo_shared_row_bytes) */
   bool has_shared_rows;  /* one does */
+  bool keeps_sums_apart; /* no result overwrites an operand of a fusion that makes it of much more */
+  bool has_shared_sums;  /* one does */
   BufferAnalysis analysis;
   BufferAssignment *assignment;
   int32_t *overwrites; /* by value of the analysis: the operand value whose bytes it took over by choice, -1 for none */

@@ -30,22 +30,37 @@ static Status assign(HloPassContext *context, Assigner *assigner) {
   return STATUS_OK;
 }
 
+/* |best| and |other|, which is |best| but for what it keeps apart: the one of less memory; of both, |other|'s is that
+ * of |best| if it |wins_ties|. */
+static Status take_better(HloPassContext *context, Assigner other, bool wins_ties, Assigner *best) {
+  RETURN_IF_ERROR(assign(context, &other));
+  int64_t bytes = other.assignment->workspace_bytes, least = best->assignment->workspace_bytes;
+  if (bytes < least || (bytes == least && wins_ties)) *best = other;
+  return STATUS_OK;
+}
+
 /* What overwrites rows is one value more with those that it was made from: alive longer, and in fewer places (not in a
- * result that is made from it).  So both ways are tried. */
+ * result that is made from it).  So both ways are tried.  In a Buffer strips of a Kernel leave their sums where the
+ * result will be, while later ones read the operands: a few bytes that one of these shares would bar a cut that saves
+ * much more, and mostly have room in a gap. */
 static Status assign_best(HloPassContext *context, HloModule *module, Arena *scratch) {
   int effort = context->options->effort > 0 ? context->options->effort : HLO_DEFAULT_EFFORT;
-  Assigner assigner = {
+  Assigner blank = {
       .module = module, .arena = module->arena, .scratch = scratch, .diag = context->diag, .effort = effort};
-  Assigner apart = assigner;
-  RETURN_IF_ERROR(assign(context, &assigner));
-  if (assigner.has_shared_rows && assigner.assignment->workspace_bytes > 0) {
+  Assigner best = blank, apart = blank;
+  RETURN_IF_ERROR(assign(context, &best));
+  if (best.has_shared_rows && best.assignment->workspace_bytes > 0) {
     apart.keeps_rows_apart = true;
-    RETURN_IF_ERROR(assign(context, &apart));
-    if (apart.assignment->workspace_bytes < assigner.assignment->workspace_bytes) assigner = apart;
+    RETURN_IF_ERROR(take_better(context, apart, false, &best));
   }
-  assigner_explain(&assigner);
-  context->assignment = assigner.assignment;
-  return buffer_assignment_verify(assigner.assignment, module, context->diag);
+  if (best.has_shared_sums && machine_has_buffer(context->options->machine)) {
+    apart.keeps_rows_apart = best.keeps_rows_apart;
+    apart.keeps_sums_apart = true;
+    RETURN_IF_ERROR(take_better(context, apart, true, &best));
+  }
+  assigner_explain(&best);
+  context->assignment = best.assignment;
+  return buffer_assignment_verify(best.assignment, module, context->diag);
 }
 
 static Status run_buffer_assignment(HloPassContext *context, HloModule *module, bool *out_changed) {

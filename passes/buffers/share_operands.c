@@ -33,9 +33,21 @@ static bool row_waits(int64_t row_bytes) {
   return row_bytes % LINE_BYTES != 0 && row_bytes < LONG_ROW_BYTES;
 }
 
+/* Of so many times its bytes a sum is made. */
+enum { SUM_SHARE = 64 };
+
+static bool is_of_much_more(const HloInstruction *instruction, int64_t bytes) {
+  for (int32_t i = 0; i < instruction->operand_count && instruction->opcode == HLO_FUSION; i++) {
+    const Shape *shape = instruction->operands[i]->shape;
+    if (shape_is_array(shape) && shape_byte_size(shape) / SUM_SHARE >= bytes) return true;
+  }
+  return false;
+}
+
 static void share_result(Assigner *assigner, const HloInstruction *instruction, int32_t result) {
   HloAlias *alias = assigner->analysis.alias;
   int32_t operand = 0;
+  bool is_sum = is_of_much_more(instruction, assigner->analysis.flow->values[result].size);
   for (;;) {
     int32_t value = dying_operand(assigner, instruction, result, &operand);
     if (value < 0) return;
@@ -43,12 +55,14 @@ static void share_result(Assigner *assigner, const HloInstruction *instruction, 
       assigner->refusals[result].kind = ALIAS_GRANTED;
       return;
     }
+    if (is_sum && assigner->keeps_sums_apart) continue;
     int64_t row_bytes = hlo_shared_row_bytes(instruction, operand - 1, assigner->scratch);
     bool by_rows = row_bytes > 0;
     if (by_rows && (assigner->keeps_rows_apart || row_waits(row_bytes))) continue;
     AliasRefusal refusal = hlo_alias_unite(alias, value, result);
     if (refusal.kind == ALIAS_GRANTED) {
       assigner->has_shared_rows |= by_rows;
+      assigner->has_shared_sums |= is_sum;
       assigner->overwrites[result] = value;
       assigner->refusals[result] = refusal;
       return;
