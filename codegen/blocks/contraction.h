@@ -58,9 +58,13 @@ bool contraction_streams_rhs(const ContractionBlocking *blocking);
 /* Times the time, estimated, that |blocking|, chosen within |limit|, would take with so few bytes: 1 where it takes no
  * more, infinite where they will not do or contraction_streams_rhs. */
 double contraction_bought_time(const ContractionBlocking *blocking, ContractionScratch limit);
-/* How many pieces the work can be cut into for threads: batch entries, tiles of rows or panels of columns; at least 1.
- * More runs of them than |*out_chunk_limit| would repeat too much packing. */
-int64_t contraction_piece_count(const ContractionBlocking *blocking, int64_t *out_chunk_limit);
+/* How the work is cut for threads. */
+typedef struct ContractionPieces {
+  int64_t count;             /* batch entries, tiles of rows or panels of columns; at least 1 */
+  int64_t chunk_limit;       /* more runs of them would repeat too much packing */
+  int64_t chunks_per_worker; /* as many runs for each thread even out how fast they are, and repeat little */
+} ContractionPieces;
+ContractionPieces contraction_pieces(const ContractionBlocking *blocking);
 
 /* Emits the body of a function at the builder's position (entry block), buffers being |buffer_pointers|, |scratch|
  * 64-byte aligned of the returned size; leaves the builder at the end of the code, without a terminator.  It does

@@ -181,7 +181,7 @@ struct ContractionBlocking {
 
   /* Threads: pieces are batch entries, tiles of rows or panels. */
   ContractionRole split;
-  int64_t piece_count, chunk_limit;
+  int64_t piece_count, chunk_limit, chunks_per_worker;
 
   /* Values of the epilogue that are computed from columns alone (the scale of a batch norm): once for each panel, and
    * kept, |kept_stride| bytes each. */
@@ -195,6 +195,9 @@ struct ContractionBlocking {
   /* Cycles of a batch entry, the epilogue aside, estimated; with contraction_few_bytes alone, infinite where these will
    * not do; and of all sizes of the tile. */
   double cost, few_cost, least_cost;
+  /* … of bringing each factor in once, from where it is or packed: every chunk of rows does so with the rhs, every
+   * chunk of columns with the lhs. */
+  double lhs_entry_cost, rhs_entry_cost;
 };
 
 /* True when |address| walks dims |outer| and |inner| as one index. */

@@ -22,6 +22,9 @@
 #define NARROW_PRODUCTS (256 << 10)
 /* Rows or columns of a chunk at least: packing the other factor for it then costs some percent. */
 #define CHUNK_LENGTH 48
+/* Chunks for each thread, the more the better they even out how fast threads are, while each takes so many times the
+ * time of what it repeats. */
+enum { MANY_CHUNKS = 4, MANY_REPEATS = 50, FEW_CHUNKS = 2, FEW_REPEATS = 10 };
 /* Times the time of a tile whose rows have to be packed because they meet in the cache. */
 #define PACKED_ROWS 1.02
 /* Batch entries that are enough for any number of threads. */
@@ -420,22 +423,34 @@ static int64_t chunks_of(int64_t count, int64_t width) {
   return ceil_div(count, ceil_div(CHUNK_LENGTH, width));
 }
 
-/* Batch entries have nothing in common.  Else the longer of the other two: the other factor is packed by each chunk. */
+/* Where chunks repeat what takes |repeated| of |cost| cycles. */
+static int64_t chunks_per_worker(double cost, double repeated) {
+  if (cost >= MANY_CHUNKS * MANY_REPEATS * repeated) return MANY_CHUNKS;
+  return cost >= FEW_CHUNKS * FEW_REPEATS * repeated ? FEW_CHUNKS : 1;
+}
+
+static void split_by(ContractionBlocking *blocking, ContractionRole role, int64_t pieces, int64_t chunks,
+                     double repeated) {
+  blocking->split = role;
+  blocking->piece_count = pieces;
+  blocking->chunk_limit = chunks;
+  blocking->chunks_per_worker = chunks_per_worker(blocking->cost, repeated);
+}
+
+/* Batch entries have nothing in common.  Else rows or columns, of which each chunk brings the whole of the other factor
+ * in: those of which there are clearly more chunks; of nearly as many those that so repeat less. */
 static void choose_split(ContractionBlocking *blocking) {
   int64_t rows = chunks_of(blocking->tile_count, blocking->tile_rows);
   int64_t columns = chunks_of(blocking->panel_count, blocking->panel_width);
-  if (blocking->batch.size >= MANY_ENTRIES || (blocking->batch.size >= rows && blocking->batch.size >= columns)) {
-    blocking->split = ROLE_BATCH;
-    blocking->piece_count = blocking->chunk_limit = blocking->batch.size;
-  } else if (rows > columns || (rows == columns && blocking->rows.size >= blocking->columns.size)) {
-    blocking->split = ROLE_ROWS;
-    blocking->piece_count = blocking->tile_count;
-    blocking->chunk_limit = rows;
-  } else {
-    blocking->split = ROLE_COLUMNS;
-    blocking->piece_count = blocking->panel_count;
-    blocking->chunk_limit = columns;
-  }
+  int64_t batch = blocking->batch.size;
+  bool are_alike = min_i64(rows, columns) * 4 >= max_i64(rows, columns) * 3;
+  bool by_rows = are_alike ? blocking->rhs_entry_cost <= blocking->lhs_entry_cost : rows > columns;
+  if (batch >= MANY_ENTRIES || (batch >= rows && batch >= columns))
+    split_by(blocking, ROLE_BATCH, batch, batch, 0);
+  else if (by_rows)
+    split_by(blocking, ROLE_ROWS, blocking->tile_count, rows, blocking->rhs_entry_cost);
+  else
+    split_by(blocking, ROLE_COLUMNS, blocking->panel_count, columns, blocking->lhs_entry_cost);
 }
 
 /* Whether where loads of |set| are, or what guards them, is no plain number of steps along |dim|: elements are computed
@@ -789,7 +804,6 @@ int64_t contraction_scratch_bytes(const ContractionBlocking *blocking) {
   return blocking->scratch_bytes;
 }
 
-int64_t contraction_piece_count(const ContractionBlocking *blocking, int64_t *out_chunk_limit) {
-  *out_chunk_limit = blocking->chunk_limit;
-  return blocking->piece_count;
+ContractionPieces contraction_pieces(const ContractionBlocking *blocking) {
+  return (ContractionPieces){blocking->piece_count, blocking->chunk_limit, blocking->chunks_per_worker};
 }

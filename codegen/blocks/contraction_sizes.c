@@ -499,6 +499,24 @@ static double result_pages_cost(const ContractionBlocking *blocking) {
   return are_apart && rows > KNOWN_PAGES / 4 ? blocking->tile_rows * result_page_cost : 0;
 }
 
+/* Of packing the whole rhs once, besides reading it. */
+static double rhs_packing_cost(const ContractionBlocking *blocking, const PackingCosts *packing) {
+  if (blocking->rhs_in_place) return 0;
+  int64_t longest = packing->rhs_runs_along_depth ? blocking->block_depth : INT64_MAX;
+  if (rhs_bytes(blocking) > FAR_BYTES && packing->rhs_runs_along_depth) longest = max_i64(longest / FAR_RUNS, 1);
+  double elements = (double)(blocking->panel_count * blocking->panel_width) *
+                    (double)ceil_div(blocking->depth.size, blocking->group) * blocking->group;
+  return elements * element_packing(&packing->rhs, longest);
+}
+
+/* … of packing and reading the whole lhs, |lhs_bytes|. */
+static double lhs_entry_cost(const ContractionBlocking *blocking, const PackingCosts *packing, double lhs_bytes) {
+  double reading = reading_cost(blocking, lhs_bytes, lhs_bytes);
+  if (blocking->lhs_in_place) return reading;
+  double elements = lhs_bytes / type_storage_bytes(blocking->type) * blocking->group;
+  return reading + elements * element_packing(&packing->lhs, blocking->block_depth);
+}
+
 /* Of all that one batch entry takes, but for the epilogue, which is the same whatever the sizes.  Something above
  * |most| where that is clear soon. */
 static double cost(const ContractionBlocking *blocking, const PackingCosts *packing, const PlaceCosts *place,
@@ -506,7 +524,7 @@ static double cost(const ContractionBlocking *blocking, const PackingCosts *pack
   double bytes = type_storage_bytes(blocking->type), tiles = (double)blocking->tile_count;
   double panels = (double)blocking->panel_count, depth = (double)ceil_div(blocking->depth.size, blocking->group);
   double blocks = (double)blocking->block_count;
-  double rows = tiles * blocking->tile_rows, columns = panels * (double)blocking->panel_width;
+  double rows = tiles * blocking->tile_rows;
   double share = packed_share(blocking);
   bool passes = rhs_passes(blocking);
 
@@ -523,16 +541,10 @@ static double cost(const ContractionBlocking *blocking, const PackingCosts *pack
   total += blocking->in_matrix_unit ? matrix_reading_cost(blocking) : factors_reading_cost(blocking, place, lhs_bytes);
   double times = blocking->rhs_kept ? 1 : (double)ceil_div(blocking->tile_count, blocking->tiles_per_block);
   total += passes ? passing_cost(blocking, packing) : times * rhs_reading_cost(blocking, packing);
-  if (!blocking->rhs_in_place) {
-    int64_t longest = packing->rhs_runs_along_depth ? blocking->block_depth : INT64_MAX;
-    if (rhs_bytes(blocking) > FAR_BYTES && packing->rhs_runs_along_depth) longest = max_i64(longest / FAR_RUNS, 1);
-    total += times * columns * depth * blocking->group * element_packing(&packing->rhs, longest);
-  }
-  if (!blocking->lhs_in_place) {
-    times = (double)ceil_div(blocking->panel_count, blocking->panels_per_chunk);
-    total += times * (rows * depth * share * blocking->group * element_packing(&packing->lhs, blocking->block_depth) +
-                      reading_cost(blocking, lhs_bytes, lhs_bytes));
-  }
+  total += times * rhs_packing_cost(blocking, packing);
+  if (!blocking->lhs_in_place)
+    total += (double)ceil_div(blocking->panel_count, blocking->panels_per_chunk) *
+             lhs_entry_cost(blocking, packing, lhs_bytes);
   return total;
 }
 
@@ -755,6 +767,14 @@ static void try_all(SizeSearch *search, const Kernel *kernel) {
   }
 }
 
+static void price_entries(const SizeSearch *search, ContractionBlocking *blocking) {
+  double bytes = type_storage_bytes(blocking->type), depth = (double)ceil_div(blocking->depth.size, blocking->group);
+  double rows = (double)(blocking->tile_count * blocking->tile_rows);
+  blocking->lhs_entry_cost = lhs_entry_cost(blocking, &search->packing, rows * depth * bytes * packed_share(blocking));
+  blocking->rhs_entry_cost =
+      rhs_reading_cost(blocking, &search->packing) + rhs_packing_cost(blocking, &search->packing);
+}
+
 int64_t contraction_few_bytes(ContractionScratch limit) {
   return min_i64(limit.most, max_i64(limit.free, FEW_BYTES));
 }
@@ -777,6 +797,7 @@ bool contraction_choose_sizes(const Kernel *kernel, ContractionScratch limit, Co
     blocking->cost = best->cost;
     blocking->least_cost = search.any.least_cost;
     blocking->few_cost = search.few.found ? search.few.fastest.cost : INFINITY;
+    price_entries(&search, blocking);
     choose_ahead(kernel, blocking);
     contraction_choose_passing(blocking, LARGE_FIRST_CACHE_BYTES);
   }

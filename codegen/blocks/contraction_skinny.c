@@ -24,8 +24,9 @@ enum { LEAST_STEPS = 4, FEW_ROWS = 2 };
 #define MOST_COLUMN_OPERATIONS 24
 /* Indices of the depth inside of the dim in lanes. */
 #define MOST_INSIDE 4
-/* Columns of a chunk at least. */
+/* Columns of a chunk at least; chunks for each thread, as each reads its weights through from one end. */
 #define CHUNK_COLUMNS 64
+#define SKINNY_CHUNKS_PER_WORKER 2
 
 /* --- the blocking --- */
 
@@ -110,6 +111,7 @@ bool contraction_choose_skinny(const Kernel *kernel, const VecTarget *target, Co
   blocking->split = blocking->batch.size >= blocking->panel_count ? ROLE_BATCH : ROLE_COLUMNS;
   blocking->piece_count = blocking->split == ROLE_BATCH ? blocking->batch.size : blocking->panel_count;
   blocking->chunk_limit = blocking->piece_count;
+  blocking->chunks_per_worker = SKINNY_CHUNKS_PER_WORKER;
   if (blocking->split == ROLE_COLUMNS)
     blocking->chunk_limit = (blocking->columns.size + CHUNK_COLUMNS - 1) / CHUNK_COLUMNS;
   return true;

@@ -474,6 +474,26 @@ static void contraction_packs_kept_panels_in_rows(void **state) {
   arena_destroy(arena);
 }
 
+/* Nearly as many chunks of rows as of columns: of bytes, each of rows would pack the rhs, while those of columns read
+ * the lhs where it is.  What chunks repeat is nothing for 64 rows, so threads take several to be done at the same time;
+ * for bytes it is enough that they take but two each. */
+static void contraction_is_cut_where_chunks_repeat_little(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  TestCase bytes = narrow_case(TYPE_S8, 1024, 992, 1024), rows = matrix_case(64, 3072, 768, ROWS, ROWS, ROWS);
+  ContractionBlocking blocking = blocking_on(&bytes, "sapphirerapids", OWN_CACHE, arena);
+  assert_true(blocking.lhs_in_place && !blocking.rhs_in_place);
+  assert_int_equal(blocking.split, ROLE_COLUMNS);
+  assert_int_equal(contraction_pieces(&blocking).count, blocking.panel_count);
+  assert_int_equal(contraction_pieces(&blocking).chunks_per_worker, 2);
+  blocking = blocking_on(&rows, "sapphirerapids", OWN_CACHE, arena);
+  assert_int_equal(blocking.split, ROLE_COLUMNS);
+  assert_int_equal(contraction_pieces(&blocking).chunks_per_worker, 4);
+  bytes.checked_each = 997;
+  if (has_matrix_unit()) run_limited(&bytes, expected_results(&bytes, arena), "sapphirerapids", INT64_MAX);
+  arena_destroy(arena);
+}
+
 static void contraction_with_residual_is_right(void **state) {
   (void)state;
   TestCase test = matrix_case(33, 50, 40, ROWS, ROWS, ROWS);
@@ -557,6 +577,7 @@ int main(void) {
       cmocka_unit_test(contraction_in_the_matrix_unit_reads_rows_in_place),
       cmocka_unit_test(contraction_in_the_matrix_unit_lets_one_factor_pass),
       cmocka_unit_test(contraction_packs_kept_panels_in_rows),
+      cmocka_unit_test(contraction_is_cut_where_chunks_repeat_little),
       cmocka_unit_test(contraction_with_residual_is_right),
       cmocka_unit_test(contraction_with_split_columns_is_right),
       cmocka_unit_test(contraction_in_batches_is_right),

@@ -407,8 +407,9 @@ static inline void run_pieces(const Run *run, CompiledTest *function, int64_t fi
 
 /* All pieces at once, then piece by piece, the last first. */
 static inline void run_in_both_ways(const Run *run, CompiledTest *function) {
-  int64_t chunks, pieces = contraction_piece_count(run->blocking, &chunks);
-  assert_true(chunks >= 1 && chunks <= pieces);
+  ContractionPieces cut = contraction_pieces(run->blocking);
+  int64_t pieces = cut.count;
+  assert_true(cut.chunk_limit >= 1 && cut.chunk_limit <= pieces);
   memset(run->memory[2].data, 0xff, run->memory[2].bytes);
   run_pieces(run, function, 0, pieces);
   check_results(run);

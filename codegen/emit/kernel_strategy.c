@@ -89,11 +89,10 @@ int64_t kernel_unrolled_steps(const Kernel *kernel) {
 
 /* --- pieces for threads --- */
 
-/* More chunks even out how fast threads are; those of contractions pack one of the factors each, and those that stream
- * it go through all of its pages each. */
+/* More chunks even out how fast threads are; those of contractions that stream a factor go through all of its pages
+ * each. */
 enum {
   LOOP_CHUNKS_PER_WORKER = 4,
-  CONTRACTION_CHUNKS_PER_WORKER = 2,
   STREAM_CHUNKS_PER_WORKER = 1,
   SORT_CHUNKS_PER_WORKER = 2,
   TILE_CHUNKS_PER_WORKER = 4
@@ -123,11 +122,10 @@ static void choose_sort(const Kernel *kernel, KernelStrategy *strategy) {
 
 static void choose_contraction(const Kernel *kernel, const VecTarget *target, KernelStrategy *strategy) {
   strategy->form = KERNEL_FORM_CONTRACTION;
-  int64_t most, pieces = contraction_piece_count(strategy->contraction, &most);
-  most = min_i64(kernel_blocks_chunk_limit(kernel, target), most);
-  int64_t each =
-      contraction_streams_rhs(strategy->contraction) ? STREAM_CHUNKS_PER_WORKER : CONTRACTION_CHUNKS_PER_WORKER;
-  set_pieces(strategy, pieces, most, each);
+  ContractionPieces pieces = contraction_pieces(strategy->contraction);
+  int64_t most = min_i64(kernel_blocks_chunk_limit(kernel, target), pieces.chunk_limit);
+  bool is_stream = contraction_streams_rhs(strategy->contraction);
+  set_pieces(strategy, pieces.count, most, is_stream ? STREAM_CHUNKS_PER_WORKER : pieces.chunks_per_worker);
   strategy->scratch_bytes = contraction_scratch_bytes(strategy->contraction);
 }
 
