@@ -2,22 +2,66 @@
 
 #include "codegen/oncore/plan/tile_access.h"
 
-typedef struct UsesOfOperands {
-  const Plan *plan;
-  const PlanCommand *command;
-  bool *goes_on, *reads_back, *in_place;
-} UsesOfOperands;
+/* By target. */
+typedef struct TargetUses {
+  bool *goes_on, *reads_back;
+} TargetUses;
 
-static void find_without_kernel(UsesOfOperands *uses) {
-  const PlanCommand *command = uses->command;
-  bool is_elementwise = command->verb == PLAN_OP;
+static bool computes(const PlanCommand *command) {
+  return command->verb != PLAN_LOAD && command->verb != PLAN_STORE && command->verb != PLAN_GATHERM &&
+         command->verb != PLAN_BARRIER && !plan_brings_held(command);
+}
+
+static TileCover cover_of(const PlanCommand *command) {
+  return (TileCover){command->points, command->first_stage, command->last_stage, command->keeps_accumulators,
+                     command->index_value};
+}
+
+/* --- targets --- */
+
+static void find_without_kernel(const Plan *plan, const PlanCommand *command, TargetUses *uses) {
   for (int32_t t = 0; t < command->target_count; t++) {
     const PlanRef *target = &command->targets[t];
-    bool is_kept = !target->is_memory && uses->plan->tensors[target->number].kind == PLAN_ACCUMULATOR;
+    bool is_kept = !target->is_memory && plan->tensors[target->number].kind == PLAN_ACCUMULATOR;
     uses->goes_on[t] = is_kept || command->keeps_accumulators;
-    for (int32_t s = 0; s < command->source_count; s++) uses->in_place[s * command->target_count + t] = is_elementwise;
   }
 }
+
+/* Sources and targets stand in the order of the accesses; where their numbers differ the command is no good, and
+ * plan_meaning.h says so. */
+static void find_with_kernel(Arena *scratch, const Plan *plan, const PlanCommand *command, TargetUses *uses) {
+  TileCover cover = cover_of(command);
+  TileAccesses accesses = tile_accesses(scratch, plan->kernel, &cover);
+  int32_t target = 0;
+  for (int32_t a = 0; a < accesses.count && target < command->target_count; a++) {
+    const TileAccess *written = &accesses.accesses[a];
+    if (!written->is_written) continue;
+    uses->goes_on[target] = written->is_read;
+    uses->reads_back[target++] = written->is_read_back;
+  }
+}
+
+static void find_of_operation(const PlanCommand *command, TargetUses *uses) {
+  const PlanOperation *operation = command->operation;
+  for (int32_t b = 0; b < operation->kernel->buffer_count; b++)
+    if (operation->kernel->buffers[b].role == KERNEL_IN_PLACE) uses->reads_back[operation->operands[b]] = true;
+}
+
+OperandUses operand_uses(Arena *arena, const Plan *plan, const PlanCommand *command) {
+  TargetUses uses = {ARENA_NEW_ARRAY(arena, bool, command->target_count),
+                     ARENA_NEW_ARRAY(arena, bool, command->target_count)};
+  Arena *scratch = arena_create();
+  if (command->operation != NULL)
+    find_of_operation(command, &uses);
+  else if (computes(command) && command->points != NULL)
+    find_with_kernel(scratch, plan, command, &uses);
+  else if (computes(command))
+    find_without_kernel(plan, command, &uses);
+  arena_destroy(scratch);
+  return (OperandUses){command->target_count, uses.goes_on, uses.reads_back, arena, plan, command, NULL};
+}
+
+/* --- targets in place of sources --- */
 
 /* Whether |ref| holds windows once: an element of it is read at several points. */
 static bool is_window(const Kernel *kernel, const PlanCommand *command, const TileAccess *access, const PlanRef *ref) {
@@ -26,20 +70,15 @@ static bool is_window(const Kernel *kernel, const PlanCommand *command, const Ti
          tile_ref_is_window(&windows, command->points, ref);
 }
 
-/* Sources and targets stand in the order of the accesses; where their numbers differ the command is no good, and
- * plan_meaning.h says so. */
-static void find_with_kernel(UsesOfOperands *uses, Arena *scratch) {
+static void find_places_with_kernel(Arena *scratch, OperandUses *uses) {
   const PlanCommand *command = uses->command;
   const Kernel *kernel = uses->plan->kernel;
-  TileCover cover = {command->points, command->first_stage, command->last_stage, command->keeps_accumulators,
-                     command->index_value};
+  TileCover cover = cover_of(command);
   TileAccesses accesses = tile_accesses(scratch, kernel, &cover);
   int32_t target = 0;
-  for (int32_t a = 0; a < accesses.count; a++) {
+  for (int32_t a = 0; a < accesses.count && target < command->target_count; a++) {
     const TileAccess *written = &accesses.accesses[a];
-    if (!written->is_written || target == command->target_count) continue;
-    uses->goes_on[target] = written->is_read;
-    uses->reads_back[target] = written->is_read_back;
+    if (!written->is_written) continue;
     for (int32_t b = 0, source = 0; b < a && source < command->source_count; b++) {
       const TileAccess *read = &accesses.accesses[b];
       if (read->is_written) continue;
@@ -92,31 +131,31 @@ static bool is_operand_in_place(const PlanOperation *operation, int32_t source, 
   return true;
 }
 
-static void find_of_operation(UsesOfOperands *uses) {
+static void find_places_of_operation(OperandUses *uses) {
   const PlanCommand *command = uses->command;
   const PlanOperation *operation = command->operation;
   for (int32_t b = 0; b < operation->kernel->buffer_count; b++) {
-    KernelBufferRole role = operation->kernel->buffers[b].role;
     int32_t target = operation->operands[b];
-    if (role == KERNEL_IN_PLACE) uses->reads_back[target] = true;
-    for (int32_t s = 0; s < command->source_count && role == KERNEL_RESULT; s++)
+    for (int32_t s = 0; s < command->source_count && operation->kernel->buffers[b].role == KERNEL_RESULT; s++)
       uses->in_place[s * command->target_count + target] = is_operand_in_place(operation, s, b);
   }
 }
 
-OperandUses operand_uses(Arena *arena, const Plan *plan, const PlanCommand *command) {
-  UsesOfOperands uses = {plan, command, ARENA_NEW_ARRAY(arena, bool, command->target_count),
-                         ARENA_NEW_ARRAY(arena, bool, command->target_count),
-                         ARENA_NEW_ARRAY(arena, bool, (int64_t)command->source_count * command->target_count)};
-  bool computes = command->verb != PLAN_LOAD && command->verb != PLAN_STORE && command->verb != PLAN_GATHERM &&
-                  command->verb != PLAN_BARRIER && !plan_brings_held(command);
+static void find_places(OperandUses *uses) {
+  const PlanCommand *command = uses->command;
+  int64_t count = (int64_t)command->source_count * command->target_count;
+  uses->in_place = ARENA_NEW_ARRAY(uses->arena, bool, count);
   Arena *scratch = arena_create();
   if (command->operation != NULL)
-    find_of_operation(&uses);
-  else if (computes && command->points != NULL)
-    find_with_kernel(&uses, scratch);
-  else if (computes)
-    find_without_kernel(&uses);
+    find_places_of_operation(uses);
+  else if (computes(command) && command->points != NULL)
+    find_places_with_kernel(scratch, uses);
+  else if (computes(command) && command->verb == PLAN_OP)
+    for (int64_t i = 0; i < count; i++) uses->in_place[i] = true;
   arena_destroy(scratch);
-  return (OperandUses){command->target_count, uses.goes_on, uses.reads_back, uses.in_place};
+}
+
+bool operand_in_place(OperandUses *uses, int32_t source, int32_t target) {
+  if (uses->in_place == NULL) find_places(uses);
+  return uses->in_place[source * uses->target_count + target];
 }

@@ -9,7 +9,11 @@ typedef struct OperandUses {
   int32_t target_count;
   const bool *goes_on;    /* by target: what it holds is read, unless the command starts it from its seeds */
   const bool *reads_back; /* by target: what is written there is read again before the command is complete */
-  const bool *in_place;   /* by source, then target: see below */
+  /* What operand_in_place goes by: */
+  Arena *arena;
+  const Plan *plan;
+  const PlanCommand *command;
+  bool *in_place; /* by source, then target; NULL: nobody has asked yet */
 } OperandUses;
 
 /* Of |command|, in |arena|.
@@ -20,9 +24,7 @@ typedef struct OperandUses {
  * row may be read along other axes in stages before, where all of the row is read first.  Of commands without a Kernel,
  * OP is taken to be elementwise. */
 OperandUses operand_uses(Arena *arena, const Plan *plan, const PlanCommand *command);
-
-static inline bool operand_in_place(const OperandUses *uses, int32_t source, int32_t target) {
-  return uses->in_place[source * uses->target_count + target];
-}
+/* Whether |target| may lie where |source| does.  Found when it is asked for first: hardly any do. */
+bool operand_in_place(OperandUses *uses, int32_t source, int32_t target);
 
 #endif

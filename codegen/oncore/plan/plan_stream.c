@@ -18,6 +18,21 @@ typedef struct Operand {
   ByteBox box;
 } Operand;
 
+/* What a transfer of an operand moves: contiguous runs are rows. */
+typedef struct RefMove {
+  int64_t bytes, rows, descriptors;
+} RefMove;
+
+/* What is the same of an operand wherever it is, as long as it has these extents: most have them in all iterations. */
+typedef struct OperandShape {
+  bool is_known;
+  bool is_near; /* no place of it that is_near_place is beyond 64 bits */
+  int64_t element;
+  int64_t extents[KERNEL_MAX_DIMS], strides[KERNEL_MAX_DIMS]; /* by axis, in elements */
+  ByteBox given, box;                                         /* of its bytes as if it were at 0; |box|: normalised */
+  RefMove move;
+} OperandShape;
+
 typedef struct PlanExpander {
   Arena *arena;
   const Plan *plan;
@@ -36,6 +51,7 @@ typedef struct PlanExpander {
   int32_t *started;              /* by command: instances so far */
   int32_t **instances;           /* by command: stream numbers of all its instances */
   OperandUses *uses;             /* by command */
+  OperandShape **shapes;         /* by command and operand: targets, then sources */
   const TileWork **works;        /* by command: what its stages compute; NULL: not asked for yet */
   Operand *targets;              /* of the instance at hand */
   int32_t *awaited;              /* by consumer's and producer's queue: the latest instance waited for, -1: none */
@@ -65,48 +81,84 @@ static int64_t range_extent(const PlanExpander *expander, const PlanRange *range
 
 /* --- accesses --- */
 
-/* What a transfer of an operand moves: contiguous runs are rows. */
-typedef struct RefMove {
-  int64_t bytes, rows, descriptors;
-} RefMove;
+/* Targets, then sources. */
+static const PlanRef *operand_ref(const PlanCommand *command, int32_t operand) {
+  return operand < command->target_count ? &command->targets[operand]
+                                         : &command->sources[operand - command->target_count];
+}
 
-/* The bytes of |ref| at this iteration. */
-static ByteBox ref_box(const PlanExpander *expander, const PlanRef *ref, RefMove *out_move) {
-  const Plan *plan = expander->plan;
-  const PlanTensor *tensor = ref->is_memory ? NULL : &plan->tensors[ref->number];
-  const PlanMemory *memory = ref->is_memory ? &plan->memories[ref->number] : NULL;
-  int64_t element = type_storage_bytes(tensor != NULL ? tensor->type : memory->type);
-  int64_t extents[KERNEL_MAX_DIMS], strides[KERNEL_MAX_DIMS], dense = 1;
-  ByteBox box = {.bytes = element, .align = tensor != NULL ? 1 : element};
-  box.base = tensor != NULL ? tensor->begin - expander->object_begins[expander->tensor_objects[ref->number]]
-                            : evaluate(expander, memory->offset) * element;
-  bool is_ring = tensor != NULL && tensor->kind == PLAN_RING;
-  *out_move = (RefMove){.bytes = element};
-  for (int32_t i = ref->range_count - 1; i >= 0; i--) {
-    int64_t stride = memory != NULL ? memory->strides[i] : dense;
-    if (tensor != NULL) dense *= tensor->extents[i];
-    if (is_ring && i == 0) stride = tensor->slot_stride / element;
-    extents[i] = range_extent(expander, &ref->ranges[i]);
-    strides[i] = stride;
-    box.base += evaluate(expander, ref->ranges[i].begin) * stride * element;
-    out_move->bytes *= extents[i];
-  }
-  out_move->rows = tile_transfer_rows(extents, strides, ref->range_count);
-  out_move->descriptors = tile_transfer_descriptors(extents, strides, ref->range_count, expander->dims);
-  /* a box has few levels: axes of one element and those that continue the next are none of their own */
-  for (int32_t i = ref->range_count - 1; i >= 0; i--) {
-    ByteLevel *last = box.level_count > 0 ? &box.levels[box.level_count - 1] : NULL;
-    if (extents[i] == 1) continue;
-    if (last != NULL && strides[i] * element == last->stride * last->count) {
-      last->count *= extents[i];
-    } else if (last == NULL && strides[i] * element == box.bytes) {
-      box.bytes *= extents[i];
+static int64_t axis_stride(const Plan *plan, const PlanRef *ref, int32_t axis, int64_t dense) {
+  if (ref->is_memory) return plan->memories[ref->number].strides[axis];
+  const PlanTensor *tensor = &plan->tensors[ref->number];
+  return tensor->kind == PLAN_RING && axis == 0 ? tensor->slot_stride / type_storage_bytes(tensor->type) : dense;
+}
+
+/* A box has few levels: axes of one element and those that continue the next are none of their own. */
+static void add_levels(OperandShape *shape, int32_t axes) {
+  ByteBox *box = &shape->given;
+  for (int32_t i = axes - 1; i >= 0; i--) {
+    int64_t extent = shape->extents[i], stride = shape->strides[i] * shape->element;
+    ByteLevel *last = box->level_count > 0 ? &box->levels[box->level_count - 1] : NULL;
+    if (extent == 1) continue;
+    if (last != NULL && stride == last->stride * last->count) {
+      last->count *= extent;
+    } else if (last == NULL && stride == box->bytes) {
+      box->bytes *= extent;
     } else {
-      XLAC_CHECK(box.level_count < BYTE_BOX_MAX_LEVELS);
-      box.levels[box.level_count++] = (ByteLevel){extents[i], strides[i] * element};
+      XLAC_CHECK(box->level_count < BYTE_BOX_MAX_LEVELS);
+      box->levels[box->level_count++] = (ByteLevel){extent, stride};
     }
   }
-  byte_box_normalise(&box);
+}
+
+static bool is_near_place(int64_t byte) {
+  return byte > -(INT64_C(1) << 48) && byte < INT64_C(1) << 48;
+}
+
+static void find_shape(const PlanExpander *expander, const PlanRef *ref, const int64_t *extents, OperandShape *shape) {
+  const Plan *plan = expander->plan;
+  int64_t dense = 1;
+  shape->is_known = true;
+  shape->element =
+      type_storage_bytes(ref->is_memory ? plan->memories[ref->number].type : plan->tensors[ref->number].type);
+  shape->move = (RefMove){.bytes = shape->element};
+  for (int32_t i = ref->range_count - 1; i >= 0; i--) {
+    shape->extents[i] = extents[i];
+    shape->strides[i] = axis_stride(plan, ref, i, dense);
+    if (!ref->is_memory) dense *= plan->tensors[ref->number].extents[i];
+    shape->move.bytes *= extents[i];
+  }
+  shape->move.rows = tile_transfer_rows(shape->extents, shape->strides, ref->range_count);
+  shape->move.descriptors = tile_transfer_descriptors(shape->extents, shape->strides, ref->range_count, expander->dims);
+  shape->given = (ByteBox){.bytes = shape->element, .align = ref->is_memory ? shape->element : 1};
+  add_levels(shape, ref->range_count);
+  shape->box = shape->given;
+  byte_box_normalise(&shape->box);
+  shape->is_near = is_near_place(shape->box.base) && is_near_place(byte_box_end(&shape->box));
+}
+
+/* The bytes of an operand of |command| at this iteration. */
+static ByteBox ref_box(const PlanExpander *expander, const PlanCommand *command, int32_t operand, RefMove *out_move) {
+  const Plan *plan = expander->plan;
+  const PlanRef *ref = operand_ref(command, operand);
+  OperandShape *shape = &expander->shapes[command - plan->commands][operand];
+  int64_t extents[KERNEL_MAX_DIMS];
+  bool is_same = shape->is_known;
+  for (int32_t i = 0; i < ref->range_count; i++) {
+    extents[i] = range_extent(expander, &ref->ranges[i]);
+    is_same = is_same && extents[i] == shape->extents[i];
+  }
+  if (!is_same) find_shape(expander, ref, extents, shape);
+  int64_t base = ref->is_memory ? evaluate(expander, plan->memories[ref->number].offset) * shape->element
+                                : plan->tensors[ref->number].begin -
+                                      expander->object_begins[expander->tensor_objects[ref->number]];
+  for (int32_t i = 0; i < ref->range_count; i++)
+    base += evaluate(expander, ref->ranges[i].begin) * shape->strides[i] * shape->element;
+  bool is_near = shape->is_near && is_near_place(base);
+  ByteBox box = is_near ? shape->box : shape->given;
+  box.base += base;
+  if (!is_near) byte_box_normalise(&box);
+  *out_move = shape->move;
   return box;
 }
 
@@ -132,7 +184,8 @@ static bool initialises(const PlanExpander *expander, const PlanCommand *command
   return true;
 }
 
-static Operand operand_at(const PlanExpander *expander, const PlanRef *ref) {
+static Operand operand_at(const PlanExpander *expander, const PlanCommand *command, int32_t operand) {
+  const PlanRef *ref = operand_ref(command, operand);
   RefMove move;
   const bool *is_anywhere = ref->is_memory ? expander->is_anywhere : expander->is_anywhere_there;
   if (is_anywhere[ref->number] && run_time_sum(expander->plan, ref, NULL, NULL)) {
@@ -141,7 +194,7 @@ static Operand operand_at(const PlanExpander *expander, const PlanRef *ref) {
                                  : holder_box(&plan->tensors[plan_tensor_holder(plan, ref->number)]);
     return (Operand){ref_object(expander, ref), box};
   }
-  return (Operand){ref_object(expander, ref), ref_box(expander, ref, &move)};
+  return (Operand){ref_object(expander, ref), ref_box(expander, command, operand, &move)};
 }
 
 /* What a guarded load reads of its array.  Of an array that is written as well it may be any part: engines, which know
@@ -158,7 +211,7 @@ static Operand loaded_operand(const PlanExpander *expander, const PlanCommand *c
   Operand operand = {ref_object(expander, &command->sources[0]), {0}};
   bool is_kept = memory->kind == PLAN_ARGUMENT && kernel->buffers[memory->number].role == KERNEL_OPERAND;
   if (is_kept && load_box_find(kernel, command->value, begins, extents, &operand.box)) return operand;
-  return operand_at(expander, &command->sources[0]);
+  return operand_at(expander, command, command->target_count);
 }
 
 static bool is_same_place(const Operand *a, const Operand *b) {
@@ -172,11 +225,12 @@ static bool is_same_place(const Operand *a, const Operand *b) {
 static void add_source(const PlanExpander *expander, int32_t number, int32_t place) {
   const PlanCommand *command = &expander->plan->commands[number];
   bool is_guarded = command->verb == PLAN_LOAD && command->value >= 0 && command->sources[place].is_memory;
-  Operand source = is_guarded ? loaded_operand(expander, command) : operand_at(expander, &command->sources[place]);
+  Operand source =
+      is_guarded ? loaded_operand(expander, command) : operand_at(expander, command, command->target_count + place);
   bool updates = false;
   for (int32_t t = 0; t < command->target_count && !updates; t++) {
-    if (!operand_in_place(&expander->uses[number], place, t)) continue;
-    updates = is_same_place(&source, &expander->targets[t]);
+    bool is_same = is_same_place(&source, &expander->targets[t]);
+    updates = is_same && operand_in_place(&expander->uses[number], place, t);
   }
   if (updates)
     command_stream_add_update_read(expander->stream, source.object, &source.box);
@@ -191,7 +245,7 @@ static void add_accesses(PlanExpander *expander, int32_t number) {
   bool starts = command->keeps_accumulators && initialises(expander, command);
   CommandStream *stream = expander->stream;
   Operand *targets = expander->targets;
-  for (int32_t t = 0; t < command->target_count; t++) targets[t] = operand_at(expander, &command->targets[t]);
+  for (int32_t t = 0; t < command->target_count; t++) targets[t] = operand_at(expander, command, t);
   for (int32_t s = 0; s < command->source_count; s++) add_source(expander, number, s);
   for (int32_t t = 0; t < command->target_count; t++) {
     if (uses->goes_on[t] && !starts) command_stream_add_update_read(stream, targets[t].object, &targets[t].box);
@@ -210,9 +264,9 @@ static bool is_transfer(const PlanCommand *command) {
   return command->verb == PLAN_LOAD || command->verb == PLAN_STORE || command->verb == PLAN_GATHERM;
 }
 
-static double vectors_of(const PlanExpander *expander, const PlanRef *ref) {
+static double vectors_of(const PlanExpander *expander, const PlanCommand *command, int32_t operand) {
   RefMove move;
-  ref_box(expander, ref, &move);
+  ref_box(expander, command, operand, &move);
   return (double)ceil_div(move.bytes, expander->machine->vector_bytes);
 }
 
@@ -220,9 +274,7 @@ static double vectors_of(const PlanExpander *expander, const PlanRef *ref) {
 static double stated_cycles(const PlanExpander *expander, const PlanCommand *command) {
   double most = 0;
   for (int32_t i = 0; i < command->target_count + command->source_count; i++) {
-    bool is_target = i < command->target_count;
-    const PlanRef *ref = is_target ? &command->targets[i] : &command->sources[i - command->target_count];
-    double vectors = vectors_of(expander, ref);
+    double vectors = vectors_of(expander, command, i);
     if (vectors > most) most = vectors;
   }
   return most * command->cost;
@@ -245,7 +297,7 @@ static Status computation_cycles(const PlanExpander *expander, const PlanCommand
     return tile_bring_cycles(plan->kernel, expander->machine, command->value, axes, expander->diag, out_cycles);
   }
   if (command->points == NULL || command->index_value >= 0) {
-    for (int32_t i = 0; i < command->target_count; i++) *out_cycles += vectors_of(expander, &command->targets[i]);
+    for (int32_t i = 0; i < command->target_count; i++) *out_cycles += vectors_of(expander, command, i);
     return STATUS_OK;
   }
   int64_t extents[KERNEL_MAX_DIMS];
@@ -264,7 +316,7 @@ static Status begin_instance(PlanExpander *expander, int32_t number, int32_t *ou
   if (command->verb == PLAN_BARRIER) {
     *out_instance = command_stream_add_barrier(expander->stream, number, command->target_count > 0 ? 0 : UINT64_MAX);
     if (command->target_count == 0) return STATUS_OK;
-    Operand bytes = operand_at(expander, &command->targets[0]);
+    Operand bytes = operand_at(expander, command, 0);
     command_stream_add_write(expander->stream, bytes.object, &bytes.box);
     return STATUS_OK;
   }
@@ -274,11 +326,11 @@ static Status begin_instance(PlanExpander *expander, int32_t number, int32_t *ou
     *out_instance = command_stream_add_operation(expander->stream, number, command->queue, cycles);
     return STATUS_OK;
   }
-  const PlanRef *tile = command->verb == PLAN_STORE ? &command->sources[0] : &command->targets[0];
-  const PlanRef *memory = command->verb == PLAN_STORE ? &command->targets[0] : &command->sources[0];
+  int32_t target = 0, source = command->target_count;
+  bool stores = command->verb == PLAN_STORE;
   RefMove of_tile, move;
-  ref_box(expander, tile, &of_tile);
-  ref_box(expander, memory, &move);
+  ref_box(expander, command, stores ? source : target, &of_tile);
+  ref_box(expander, command, stores ? target : source, &move);
   if (command->value >= 0) {
     /* its rows are those of the Kernel's address along the tile's axes */
     TileAccess access = {.kind = TILE_LOAD, .value = command->value};
@@ -473,6 +525,7 @@ static Status make_stream(Arena *arena, const Plan *plan, const MachineDescripti
   expander.object_begins = ARENA_NEW_ARRAY(arena, int64_t, plan->memory_count + plan->tensor_count + 1);
   expander.started = ARENA_NEW_ARRAY(arena, int32_t, plan->command_count);
   expander.uses = ARENA_NEW_ARRAY(arena, OperandUses, plan->command_count);
+  expander.shapes = ARENA_NEW_ARRAY(arena, OperandShape *, plan->command_count);
   expander.works = ARENA_NEW_ARRAY(arena, const TileWork *, plan->command_count);
   expander.instances = ARENA_NEW_ARRAY(arena, int32_t *, plan->command_count);
   int32_t most_targets = 0;
@@ -485,6 +538,7 @@ static Status make_stream(Arena *arena, const Plan *plan, const MachineDescripti
   for (int32_t c = 0; c < plan->command_count; c++) {
     const PlanCommand *command = &plan->commands[c];
     if (!is_timed) expander.uses[c] = operand_uses(arena, plan, command);
+    expander.shapes[c] = ARENA_NEW_ARRAY(arena, OperandShape, command->target_count + command->source_count);
     expander.instances[c] = ARENA_NEW_ARRAY(arena, int32_t, plan_loop_instances(plan, command->loop));
   }
   add_objects(&expander);

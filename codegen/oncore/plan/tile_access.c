@@ -577,9 +577,9 @@ int32_t tile_stored_fold(const Kernel *kernel, int32_t stage) {
 /* --- in place --- */
 
 /* Every point that the cover walks has an element of its own. */
-static bool has_all_outer_axes(const CoverWalk *walk, const TileAccess *target) {
-  for (int32_t d = 0; d < walk->kernel->dim_count; d++) {
-    bool is_there = walk->kernel->dims[d].stage != KERNEL_OUTER || walk->cover->points[d].extent == 1;
+bool tile_store_has_all_points(const Kernel *kernel, const TileCover *cover, const TileAccess *target) {
+  for (int32_t d = 0; d < kernel->dim_count; d++) {
+    bool is_there = kernel->dims[d].stage != KERNEL_OUTER || cover->points[d].extent == 1;
     for (int32_t i = 0; i < target->axis_count; i++) is_there = is_there || target->axes[i] == d;
     if (!is_there) return false;
   }
@@ -601,21 +601,31 @@ static bool goes_with(const CoverWalk *walk, int32_t load, const TileAccess *tar
   return true;
 }
 
-bool tile_stores_in_place(const Kernel *kernel, const TileCover *cover, const TileAccess *source,
-                          const TileAccess *target) {
+/* Whether |source| is a load's and |target| a store's of elements alike. */
+static bool may_be_in_place(const Kernel *kernel, const TileAccess *source, const TileAccess *target) {
   if (source->kind != TILE_LOAD || target->kind != TILE_STORE || source->axis_count != target->axis_count) return false;
   if (source->parts > 1 || target->parts > 1) return false; /* a part may be written before another one is read */
   if (type_storage_bytes(source->type) != type_storage_bytes(target->type)) return false;
-  if (kernel->stages[target->stage].comparator != NULL) return false; /* any element may come to any place */
+  return kernel->stages[target->stage].comparator == NULL; /* any element may come to any place */
+}
+
+bool tile_goes_with_store(const Kernel *kernel, const TileCover *cover, const TileAccess *source,
+                          const TileAccess *target) {
+  if (!may_be_in_place(kernel, source, target)) return false;
   Arena *scratch = arena_create();
   TileCover behind = *cover;
   behind.first_stage = target->stage + 1;
   CoverWalk all = walk_stages(scratch, kernel, cover), later = walk_stages(scratch, kernel, &behind);
-  bool is_fine = has_all_outer_axes(&all, target);
+  bool is_fine = true;
   for (int32_t v = 0; v < kernel->value_count && is_fine; v++) {
     bool is_it = all.needed[v] && tile_load_value(kernel, v) != NULL && shares_tile(&all, source, v);
     if (is_it) is_fine = !later.needed[v] && goes_with(&all, v, target);
   }
   arena_destroy(scratch);
   return is_fine;
+}
+
+bool tile_stores_in_place(const Kernel *kernel, const TileCover *cover, const TileAccess *source,
+                          const TileAccess *target) {
+  return tile_store_has_all_points(kernel, cover, target) && tile_goes_with_store(kernel, cover, source, target);
 }

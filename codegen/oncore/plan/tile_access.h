@@ -131,6 +131,11 @@ int32_t tile_access_of_load(const Kernel *kernel, const TileCover *cover, const 
  * read before the one in its place is written, whatever the order of points. */
 bool tile_stores_in_place(const Kernel *kernel, const TileCover *cover, const TileAccess *source,
                           const TileAccess *target);
+/* That is so if the store |target| has an element for each point of |cover| … */
+bool tile_store_has_all_points(const Kernel *kernel, const TileCover *cover, const TileAccess *target);
+/* … and, whatever the extents of tiles, what depends on which dims of |cover| have equal ranges alone. */
+bool tile_goes_with_store(const Kernel *kernel, const TileCover *cover, const TileAccess *source,
+                          const TileAccess *target);
 
 /* The fold of an earlier stage of which |stage| stores what it leaves, as it is and in the order of points, and does
  * nothing else; -1: it does.  The Tensors that such a fold keeps are tiles of the result, once it has seen everything.

@@ -118,6 +118,7 @@ static CoverFacts find_cover(const TileFacts *facts, const TileCover *cover) {
   }
   found.strides = (const int64_t(*)[KERNEL_MAX_DIMS])strides;
   found.is_gather = is_gather;
+  found.goes_with_store = ARENA_NEW_ARRAY(facts->arena, int8_t, (int64_t)count *count);
   found.stored_fold = tile_stored_fold(kernel, cover->first_stage);
   return found;
 }
@@ -130,6 +131,15 @@ CoverFacts *tile_facts_of_cover(TileFacts *facts, const TileCover *cover) {
   *made = (KnownCover){key, find_cover(facts, cover)};
   array_push(&facts->covers, facts->arena, made);
   return &made->facts;
+}
+
+bool tile_facts_in_place(const TileFacts *facts, CoverFacts *of, const TileCover *cover, int32_t source,
+                         int32_t target) {
+  const TileAccess *from = &of->accesses.accesses[source], *to = &of->accesses.accesses[target];
+  int8_t *known = &of->goes_with_store[source * of->accesses.count + target];
+  if (!tile_store_has_all_points(facts->kernel, cover, to)) return false;
+  if (*known == 0) *known = tile_goes_with_store(facts->kernel, cover, from, to) ? 1 : -1;
+  return *known > 0;
 }
 
 Status tile_facts_work(TileFacts *facts, CoverFacts *of, const TileCover *cover, DiagSink *diag,

@@ -18,6 +18,7 @@ typedef struct CoverFacts {
   const int64_t (*strides)[KERNEL_MAX_DIMS]; /* tile_access_strides */
   const bool *is_gather;                     /* loads that are */
   int32_t stored_fold;                       /* tile_stored_fold of its first stage */
+  int8_t *goes_with_store;                   /* by source, then target: 0: not asked for yet, 1: yes, -1: no */
   const TileWork *work;                      /* of its stages; NULL: not asked for yet, or of indices */
 } CoverFacts;
 
@@ -36,6 +37,12 @@ uint64_t tile_facts_window_dims(const TileFacts *facts);
 
 /* Facts of |cover|; they live as long as |facts|. */
 CoverFacts *tile_facts_of_cover(TileFacts *facts, const TileCover *cover);
+
+/* Whether access |target| of |cover|, of which |of| are the facts, may take the tile of |source|
+ * (tile_stores_in_place).
+ */
+bool tile_facts_in_place(const TileFacts *facts, CoverFacts *of, const TileCover *cover, int32_t source,
+                         int32_t target);
 
 /* What the stages of |cover|, of which |of| are the facts, compute.  Status as that of tile_work_find. */
 MUST_USE Status tile_facts_work(TileFacts *facts, CoverFacts *of, const TileCover *cover, DiagSink *diag,

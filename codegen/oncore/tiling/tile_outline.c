@@ -351,7 +351,7 @@ static void add_store(TileOutline *outline, int32_t cover, int32_t number) {
     if (source->kind != TILE_LOAD || of->windows[i] != NULL || is_taken(of, number, of->tensors[i])) continue;
     if (source->type != access->type || outline->tensors.data[of->tensors[i]].loop != of->loop) continue;
     if (of->facts->is_gather[i]) continue;
-    if (!tile_stores_in_place(outline->kernel, &of->cover, source, access)) continue;
+    if (!tile_facts_in_place(outline->facts, of->facts, &of->cover, i, number)) continue;
     of->tensors[number] = of->tensors[i];
     outline->tensors.data[of->tensors[i]].is_held = false; /* it is a copy of one array before, of the other after */
     return;
