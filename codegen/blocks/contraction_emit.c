@@ -371,8 +371,11 @@ static void set_panel(ContractionEmitter *emitter, BlockPosition *position, LLVM
     emitter->point.dims[blocking->columns.dims[i]] = block_int(vec, 0);
   position->column = ir_index_multiply(vec->builder, in_run, blocking->panel_width);
   if (!blocking->rhs_kept) return;
-  emitter->rhs_pack = slot_at(vec, emitter->rhs_slots, panel, blocking->rhs_slot);
-  emitter->kept = slot_at(vec, emitter->kept_slots, panel, blocking->kept_slot);
+  LLVMValueRef in_chunk = LLVMBuildSub(vec->builder, panel, position->first_panel, "");
+  LLVMValueRef slot = ir_index_multiply(vec->builder, in_chunk, blocking->block_count);
+  slot = ir_index_add(vec->builder, slot, position->number);
+  emitter->rhs_pack = slot_at(vec, emitter->rhs_slots, slot, blocking->rhs_slot);
+  emitter->kept = slot_at(vec, emitter->kept_slots, in_chunk, blocking->kept_slot);
 }
 
 /* Where the rows lie that will be read |panels_ahead| panels later, or as many as the chunk has.  After the last panel
@@ -441,35 +444,44 @@ static void provide_rhs(ContractionEmitter *emitter, BlockPosition *position) {
   provide_ahead(emitter, position);
 }
 
-/* Packs all panels of the call, where they are kept. */
-static void keep_panels(ContractionEmitter *emitter) {
+/* Packs panels |panels| of the call in block |position| of the depth, where they are kept. */
+static void keep_block(ContractionEmitter *emitter, BlockPosition *position, IndexRange panels) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
-  if (!blocking->rhs_kept) return;
-  IndexRange columns = emitter->work[ROLE_COLUMNS];
-  BlockPosition position = {.depth = depth_block(emitter, block_int(vec, 0))};
-  if (blocking->kept_count > 0) {
-    PointLoop panels = point_loop_begin(&emitter->point, columns, 1);
-    set_panel(emitter, &position, panels.index);
-    contraction_keep_columns(emitter, position.column);
-    point_loop_end(&emitter->point, &panels);
-  }
   int64_t rows = contraction_depth_packed(emitter->kernel, blocking);
   int64_t row_bytes = blocking->packed_stride * type_storage_bytes(blocking->type);
-  DepthBlock part = position.depth;
+  DepthBlock part = position->depth;
   PointLoop parts = point_loop_begin(&emitter->point, ir_range_below(part.chunk_count), rows / blocking->inside_chunk);
   if (rows < blocking->block_depth) {
+    LLVMValueRef left = LLVMBuildSub(vec->builder, part.chunk_count, parts.index, "");
     part.chunk_begin = ir_index_add(vec->builder, part.chunk_begin, parts.index);
-    int64_t extent = emitter->kernel->dims[blocking->depth.dims[blocking->chunk_dim]].extent;
-    part.depth = part.chunk_count = block_count_left(vec, rows, extent, parts.index);
+    part.depth = part.chunk_count = ir_index_minimum(vec->builder, block_int(vec, rows), left);
   }
-  PointLoop panels = point_loop_begin(&emitter->point, columns, 1);
-  set_panel(emitter, &position, panels.index);
+  PointLoop all = point_loop_begin(&emitter->point, panels, 1);
+  set_panel(emitter, position, all.index);
   LLVMValueRef above = LLVMBuildUDiv(vec->builder, parts.index, block_int(vec, blocking->group), "");
   emitter->rhs_pack = slot_at(vec, emitter->rhs_pack, above, row_bytes);
-  contraction_pack_rhs(emitter, &part, position.column);
-  point_loop_end(&emitter->point, &panels);
+  contraction_pack_rhs(emitter, &part, position->column);
+  point_loop_end(&emitter->point, &all);
   point_loop_end(&emitter->point, &parts);
+}
+
+/* The same in all blocks, and what is kept beside them. */
+static void keep_panels(ContractionEmitter *emitter, IndexRange panels) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  BlockPosition position = {.first_panel = panels.begin, .number = block_int(vec, 0)};
+  if (blocking->kept_count > 0) {
+    PointLoop all = point_loop_begin(&emitter->point, panels, 1);
+    set_panel(emitter, &position, all.index);
+    contraction_keep_columns(emitter, position.column);
+    point_loop_end(&emitter->point, &all);
+  }
+  PointLoop blocks = point_loop_begin(&emitter->point, ir_range_below(block_int(vec, blocking->block_count)), 1);
+  position.number = blocks.index;
+  position.depth = depth_block(emitter, blocks.index);
+  keep_block(emitter, &position, panels);
+  point_loop_end(&emitter->point, &blocks);
 }
 
 /* Panel |panel| of all against all tiles of the row block. */
@@ -493,16 +505,27 @@ static LLVMValueRef count_in(const VecBuilder *vec, int64_t most, IndexRange ran
   return ir_index_minimum(vec->builder, block_int(vec, most), LLVMBuildSub(vec->builder, range.end, begin, ""));
 }
 
-/* Some tiles of rows with all panels of the call. */
-static void emit_rows(ContractionEmitter *emitter, LLVMValueRef first_tile) {
-  const VecBuilder *vec = emitter->vec;
+/* Some panels of the call, which are worked on between packing the lhs again. */
+typedef struct PanelChunk {
+  PointLoop loop;
+  LLVMValueRef count;
+} PanelChunk;
+
+static PanelChunk chunk_begin(ContractionEmitter *emitter) {
   const ContractionBlocking *blocking = emitter->blocking;
   IndexRange columns = emitter->work[ROLE_COLUMNS];
+  PanelChunk chunk = {.loop = point_loop_begin(&emitter->point, columns, blocking->panels_per_chunk)};
+  chunk.count = count_in(emitter->vec, blocking->panels_per_chunk, columns, chunk.loop.index);
+  return chunk;
+}
+
+/* Tiles of rows from |first_tile| on with a chunk of panels. */
+static void emit_rows(ContractionEmitter *emitter, LLVMValueRef first_tile, const PanelChunk *chunk) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
   BlockPosition position = {.tile_count =
                                 count_in(vec, blocking->tiles_per_block, emitter->work[ROLE_ROWS], first_tile)};
   position.row_begin = ir_index_multiply(vec->builder, first_tile, blocking->tile_rows);
-  PointLoop chunks = point_loop_begin(&emitter->point, columns, blocking->panels_per_chunk);
-  LLVMValueRef panel_count = count_in(vec, blocking->panels_per_chunk, columns, chunks.index);
   PointLoop blocks = point_loop_begin(&emitter->point, ir_range_below(block_int(vec, blocking->block_count)), 1);
   position.number = blocks.index;
   position.depth = depth_block(emitter, blocks.index);
@@ -514,25 +537,39 @@ static void emit_rows(ContractionEmitter *emitter, LLVMValueRef first_tile) {
     }
     contraction_pack_lhs(emitter, &position.depth, position.row_begin, row_count);
   }
-  PointLoop panels = point_loop_begin(&emitter->point, ir_range_below(panel_count), 1);
-  position.first_panel = chunks.index;
-  position.panel_count = panel_count;
+  PointLoop panels = point_loop_begin(&emitter->point, ir_range_below(chunk->count), 1);
+  position.first_panel = chunk->loop.index;
+  position.panel_count = chunk->count;
   position.panel = panels.index;
-  emit_panel(emitter, &position, ir_index_add(vec->builder, chunks.index, panels.index));
+  emit_panel(emitter, &position, ir_index_add(vec->builder, chunk->loop.index, panels.index));
   point_loop_end(&emitter->point, &panels);
   point_loop_end(&emitter->point, &blocks);
-  point_loop_end(&emitter->point, &chunks);
+}
+
+/* All rows with one chunk after the other, whose panels are kept. */
+static void emit_kept_chunks(ContractionEmitter *emitter) {
+  PanelChunk chunk = chunk_begin(emitter);
+  LLVMValueRef end = ir_index_add(emitter->vec->builder, chunk.loop.index, chunk.count);
+  keep_panels(emitter, (IndexRange){chunk.loop.index, end});
+  PointLoop rows = point_loop_begin(&emitter->point, emitter->work[ROLE_ROWS], emitter->blocking->tiles_per_block);
+  emit_rows(emitter, rows.index, &chunk);
+  point_loop_end(&emitter->point, &rows);
+  point_loop_end(&emitter->point, &chunk.loop);
 }
 
 static void emit_batch(ContractionEmitter *emitter) {
   const ContractionBlocking *blocking = emitter->blocking;
-  IndexRange batch = emitter->work[ROLE_BATCH], tiles = emitter->work[ROLE_ROWS];
-  PointLoop entries = point_loop_begin(&emitter->point, batch, 1);
+  PointLoop entries = point_loop_begin(&emitter->point, emitter->work[ROLE_BATCH], 1);
   block_set_linear(emitter, &blocking->batch, blocking->batch.count, NULL, entries.index);
-  keep_panels(emitter);
-  PointLoop rows = point_loop_begin(&emitter->point, tiles, blocking->tiles_per_block);
-  emit_rows(emitter, rows.index);
-  point_loop_end(&emitter->point, &rows);
+  if (blocking->rhs_kept) {
+    emit_kept_chunks(emitter);
+  } else {
+    PointLoop rows = point_loop_begin(&emitter->point, emitter->work[ROLE_ROWS], blocking->tiles_per_block);
+    PanelChunk chunk = chunk_begin(emitter);
+    emit_rows(emitter, rows.index, &chunk);
+    point_loop_end(&emitter->point, &chunk.loop);
+    point_loop_end(&emitter->point, &rows);
+  }
   point_loop_end(&emitter->point, &entries);
 }
 

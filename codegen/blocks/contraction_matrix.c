@@ -95,9 +95,14 @@ MatrixReading contraction_matrix_reading(const ContractionBlocking *blocking, in
   MatrixReading reading = {.rows_pass = tiles > 1};
   int64_t times = reading.rows_pass ? tiles : blocking->panels_per_chunk;
   int64_t staying = reading.rows_pass ? panel : tile, moving = reading.rows_pass ? tile : panel;
-  reading.passing = moving * times;
+  /* those of panels that are kept, in all blocks of the depth, before the first does again */
+  reading.passing = moving * times * (blocking->rhs_kept ? blocking->block_count : 1);
   double rows = rows_footprint(blocking, blocking->tile_rows * (reading.rows_pass ? tiles : 1), lane_bytes);
-  if (rows + (double)(reading.rows_pass ? panel : reading.passing) <= (double)first_cache) return reading;
+  if (rows + (double)(reading.rows_pass ? panel : reading.passing) <= (double)first_cache) {
+    /* where panels are kept in blocks, those of a tile of rows come and go for one chunk after the other */
+    if (blocking->rhs_kept && blocking->block_count > 1) reading.stays = (double)staying / (double)times;
+    return reading;
+  }
   double one = reading.rows_pass ? (double)panel : rows_footprint(blocking, blocking->tile_rows, lane_bytes);
   reading.both_pass = one > (double)first_cache;
   reading.any_passes = one + (double)moving > (double)first_cache;

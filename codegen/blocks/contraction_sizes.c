@@ -244,13 +244,15 @@ static void lay_out(ContractionBlocking *blocking) {
   int64_t tiles_kept = blocking->block_count > 1 ? blocking->panels_per_chunk * blocking->tiles_per_block : 1;
   if (blocking->sums_in_result) tiles_kept = blocking->has_edges;
   int64_t lhs_tiles = blocking->lhs_in_place ? 0 : blocking->tiles_per_block;
-  int64_t panels = blocking->rhs_kept ? blocking->panel_count : 1;
+  int64_t panels = blocking->rhs_kept ? blocking->panels_per_chunk : 1;
+  int64_t kept_blocks = blocking->rhs_kept ? blocking->block_count : 1;
   /* of a panel that begins early the last columns are read by whole vectors */
   int64_t beyond = is_cut ? blocking->lanes * bytes : 0;
   blocking->kept_slot = align_up(blocking->kept_count * blocking->kept_stride, ALIGNMENT);
   blocking->lhs_offset = 0;
   blocking->rhs_offset = align_up(lhs_tiles * blocking->lhs_slot * bytes, ALIGNMENT);
-  blocking->tile_offset = blocking->rhs_offset + (blocking->rhs_in_place ? 0 : panels * blocking->rhs_slot);
+  blocking->tile_offset =
+      blocking->rhs_offset + (blocking->rhs_in_place ? 0 : kept_blocks * panels * blocking->rhs_slot);
   int64_t turned_rows = blocking->is_turned ? contraction_turned_rows(blocking) : 0;
   /* the last tile is read as far as that */
   if (blocking->is_turned) beyond = (turned_rows - blocking->tile_rows) * blocking->panel_width * bytes;
@@ -473,7 +475,12 @@ static double matrix_reading_cost(const ContractionBlocking *blocking) {
   int64_t sums = blocking->tile_rows * blocking->panel_width * type_storage_bytes(blocking->type);
   int64_t kept = blocking->block_count > 1 ? sums * blocking->tiles_per_block * blocking->panels_per_chunk : 0;
   double line = reading.passing + kept <= MATRIX_CACHE_BYTES ? line_of_second : line_of_memory;
-  return calls * (reading.passes * line + reading.stays * line_of_second) / LINE_BYTES;
+  /* and all rows, for one chunk after the other */
+  double lhs_bytes = (double)blocking->tile_count * blocking->tile_rows * (double)blocking->block_count *
+                     (double)ceil_div(blocking->block_depth, blocking->group) * type_storage_bytes(blocking->type);
+  bool again = blocking->rhs_kept && blocking->lhs_in_place && blocking->panels_per_chunk < blocking->panel_count;
+  double staying = again && lhs_bytes > MATRIX_CACHE_BYTES ? line_of_memory : line_of_second;
+  return calls * (reading.passes * line + reading.stays * staying) / LINE_BYTES;
 }
 
 /* Of what the micro-kernel reads for all tiles and panels, |lhs_bytes| of the lhs once. */
@@ -739,9 +746,10 @@ static void try_places(SizeSearch *search, ContractionBlocking *blocking) {
   try_blocks(search, blocking);
   try_in_place(search, blocking);
   try_sums_apart(search, blocking);
-  if (blocking->rhs_in_place || blocking->block_count > 1 || blocking->tile_count == 1) return;
+  if (blocking->rhs_in_place || blocking->tile_count == 1) return;
+  if (blocking->block_count > 1 && !blocking->in_matrix_unit) return;
   blocking->rhs_kept = true;
-  try_blocks(search, blocking);
+  try_blocks_from(search, blocking->block_count > 1 ? search->tiles.count - 1 : 0, blocking);
 }
 
 static void try_all(SizeSearch *search, const Kernel *kernel) {

@@ -428,8 +428,8 @@ static void contraction_in_the_matrix_unit_reads_rows_in_place(void **state) {
   arena_destroy(arena);
 }
 
-/* One factor stays in the first-level cache while the other passes it by; neither where a tile alone is larger, nor is
- * there anything to pass where all of it stays. */
+/* One factor stays in the first-level cache while the other passes it by; there is nothing to pass where all of it
+ * stays. */
 static void contraction_in_the_matrix_unit_lets_one_factor_pass(void **state) {
   (void)state;
   Arena *arena = arena_create();
@@ -437,9 +437,13 @@ static void contraction_in_the_matrix_unit_lets_one_factor_pass(void **state) {
   ContractionBlocking blocking = blocking_on(&test, "sapphirerapids", OWN_CACHE, arena);
   assert_int_equal(blocking.tiles_per_block, 1);
   assert_true(blocking.rhs_kept && blocking.rhs_passes_by && !blocking.lhs_passes_by);
+  /* a whole row of tiles is larger than that cache, and all panels than the second: blocks of the depth of some panels,
+   * packed before all rows go by them */
   TestCase deep = narrow_case(TYPE_BF16, 1024, 1024, 1024);
   blocking = blocking_on(&deep, "sapphirerapids", OWN_CACHE, arena);
-  assert_true(blocking.block_count == 1 && blocking.rhs_passes_by && blocking.lhs_passes_by);
+  assert_true(blocking.tiles_per_block == 1 && blocking.block_count == 2 && blocking.rhs_kept);
+  assert_true(blocking.rhs_passes_by && !blocking.lhs_passes_by);
+  assert_in_range(blocking.panels_per_chunk * blocking.block_count * blocking.rhs_slot, 512 << 10, 1 << 20);
   TestCase small = narrow_case(TYPE_S8, 64, 64, 256);
   blocking = blocking_on(&small, "sapphirerapids", OWN_CACHE, arena);
   assert_true(!blocking.rhs_passes_by && !blocking.lhs_passes_by);
