@@ -453,9 +453,13 @@ static void keep_block(ContractionEmitter *emitter, BlockPosition *position, Ind
   DepthBlock part = position->depth;
   PointLoop parts = point_loop_begin(&emitter->point, ir_range_below(part.chunk_count), rows / blocking->inside_chunk);
   if (rows < blocking->block_depth) {
+    int64_t extent = emitter->kernel->dims[blocking->depth.dims[blocking->chunk_dim]].extent;
+    bool all_whole = blocking->chunk_size % rows == 0 && extent % rows == 0;
     LLVMValueRef left = LLVMBuildSub(vec->builder, part.chunk_count, parts.index, "");
     part.chunk_begin = ir_index_add(vec->builder, part.chunk_begin, parts.index);
-    part.depth = part.chunk_count = ir_index_minimum(vec->builder, block_int(vec, rows), left);
+    part.chunk_count = block_int(vec, rows);
+    if (!all_whole) part.chunk_count = ir_index_minimum(vec->builder, part.chunk_count, left);
+    part.depth = part.chunk_count;
   }
   PointLoop all = point_loop_begin(&emitter->point, panels, 1);
   set_panel(emitter, position, all.index);
