@@ -22,9 +22,9 @@
 #define NARROW_PRODUCTS (256 << 10)
 /* Rows or columns of a chunk at least: packing the other factor for it then costs some percent. */
 #define CHUNK_LENGTH 48
-/* Chunks for each thread, the more the better they even out how fast threads are, while each takes so many times the
- * time of what it repeats. */
-enum { MANY_CHUNKS = 4, MANY_REPEATS = 50, FEW_CHUNKS = 2, FEW_REPEATS = 10 };
+/* Chunks for each thread, which even out how fast threads are, where the product takes so many times the time of what a
+ * chunk repeats. */
+enum { MANY_CHUNKS = 4, MANY_REPEATS = 200, FEW_CHUNKS = 2, FEW_REPEATS = 80 };
 /* Times the time of a tile whose rows have to be packed because they meet in the cache. */
 #define PACKED_ROWS 1.02
 /* Batch entries that are enough for any number of threads. */
@@ -425,8 +425,8 @@ static int64_t chunks_of(int64_t count, int64_t width) {
 
 /* Where chunks repeat what takes |repeated| of |cost| cycles. */
 static int64_t chunks_per_worker(double cost, double repeated) {
-  if (cost >= MANY_CHUNKS * MANY_REPEATS * repeated) return MANY_CHUNKS;
-  return cost >= FEW_CHUNKS * FEW_REPEATS * repeated ? FEW_CHUNKS : 1;
+  if (cost >= MANY_REPEATS * repeated) return MANY_CHUNKS;
+  return cost >= FEW_REPEATS * repeated ? FEW_CHUNKS : 1;
 }
 
 static void split_by(ContractionBlocking *blocking, ContractionRole role, int64_t pieces, int64_t chunks,
@@ -435,6 +435,11 @@ static void split_by(ContractionBlocking *blocking, ContractionRole role, int64_
   blocking->piece_count = pieces;
   blocking->chunk_limit = chunks;
   blocking->chunks_per_worker = chunks_per_worker(blocking->cost, repeated);
+}
+
+/* Nothing asks ahead for the first panel of a chunk. */
+static double first_panel_cost(const ContractionBlocking *blocking) {
+  return blocking->rhs_ahead ? blocking->rhs_entry_cost / (double)blocking->panel_count : 0;
 }
 
 /* Batch entries have nothing in common.  Else rows or columns, of which each chunk brings the whole of the other factor
@@ -450,7 +455,8 @@ static void choose_split(ContractionBlocking *blocking) {
   else if (by_rows)
     split_by(blocking, ROLE_ROWS, blocking->tile_count, rows, blocking->rhs_entry_cost);
   else
-    split_by(blocking, ROLE_COLUMNS, blocking->panel_count, columns, blocking->lhs_entry_cost);
+    split_by(blocking, ROLE_COLUMNS, blocking->panel_count, columns,
+             blocking->lhs_entry_cost + first_panel_cost(blocking));
 }
 
 /* Whether where loads of |set| are, or what guards them, is no plain number of steps along |dim|: elements are computed

@@ -480,19 +480,23 @@ static void contraction_packs_kept_panels_in_rows(void **state) {
 
 /* Nearly as many chunks of rows as of columns: of bytes, each of rows would pack the rhs, while those of columns read
  * the lhs where it is.  What chunks repeat is nothing for 64 rows, so threads take several to be done at the same time;
- * for bytes it is enough that they take but two each. */
+ * of bytes they take one, and of 49 rows of a deep product from further away, whose panels are much to wait for. */
 static void contraction_is_cut_where_chunks_repeat_little(void **state) {
   (void)state;
   Arena *arena = arena_create();
   TestCase bytes = narrow_case(TYPE_S8, 1024, 992, 1024), rows = matrix_case(64, 3072, 768, ROWS, ROWS, ROWS);
+  TestCase deep = matrix_case(49, 512, 4608, ROWS, ROWS, ROWS);
   ContractionBlocking blocking = blocking_on(&bytes, "sapphirerapids", OWN_CACHE, arena);
   assert_true(blocking.lhs_in_place && !blocking.rhs_in_place);
   assert_int_equal(blocking.split, ROLE_COLUMNS);
   assert_int_equal(contraction_pieces(&blocking).count, blocking.panel_count);
-  assert_int_equal(contraction_pieces(&blocking).chunks_per_worker, 2);
+  assert_int_equal(contraction_pieces(&blocking).chunks_per_worker, 1);
   blocking = blocking_on(&rows, "sapphirerapids", OWN_CACHE, arena);
   assert_int_equal(blocking.split, ROLE_COLUMNS);
   assert_int_equal(contraction_pieces(&blocking).chunks_per_worker, 4);
+  blocking = blocking_on(&deep, "sapphirerapids", MEMORY, arena);
+  assert_true(blocking.split == ROLE_COLUMNS && blocking.rhs_ahead);
+  assert_int_equal(contraction_pieces(&blocking).chunks_per_worker, 1);
   bytes.checked_each = 997;
   if (has_matrix_unit()) run_limited(&bytes, expected_results(&bytes, arena), "sapphirerapids", INT64_MAX);
   arena_destroy(arena);
