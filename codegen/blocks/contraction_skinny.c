@@ -199,7 +199,8 @@ static void ask_for_column(ContractionEmitter *emitter) {
   }
 }
 
-/* sums += rows × columns at as many indices of the run as there are lanes, from |first| on. */
+/* sums += rows × columns at as many indices of the run as there are lanes, from |first| on; not where |mask| is false:
+ * what is computed of the zeros that are loaded there may be anything. */
 static void add_products(SkinnyTile *tile, LLVMValueRef first, LLVMValueRef mask) {
   ContractionEmitter *emitter = tile->emitter;
   const ContractionBlocking *blocking = emitter->blocking;
@@ -230,7 +231,8 @@ static void add_products(SkinnyTile *tile, LLVMValueRef first, LLVMValueRef mask
       point_forget(point, shared);
       for (int r = 0; r < tile->rows; r++) {
         LLVMValueRef *sum = &tile->sums[r * tile->columns + c];
-        *sum = vec_multiply_add(emitter->vec, blocking->type, lhs[i][r], rhs, *sum);
+        LLVMValueRef added = vec_multiply_add(emitter->vec, blocking->type, lhs[i][r], rhs, *sum);
+        *sum = mask == NULL ? added : LLVMBuildSelect(emitter->vec->builder, mask, added, *sum, "");
       }
     }
     point_forget(point, height);
