@@ -32,6 +32,10 @@ KernelCutWay kernel_strip_way(KernelStrip strip);
  * it. */
 int32_t kernel_strip_dim(const Kernel *kernel, KernelCutWay way, int64_t *out_pieces);
 
+/* Whether strips of |kernel|, which can be cut by SUMS, leave sums in result |buffer|; other results that do not come
+ * in parts only the last of them writes. */
+bool kernel_strip_leaves_sums(const Kernel *kernel, int32_t buffer);
+
 /* Indices of the dimension along which a strip of one index of kernel_strip_dim's is cut by |way| once more, 0: it
  * cannot be.  |out_pieces|, by buffer of |kernel|: elements side by side that are one of these indices' alone. */
 int64_t kernel_strip_inner(const Kernel *kernel, KernelCutWay way, int64_t *out_pieces);

@@ -200,6 +200,8 @@ static void sums_go_on(void **state) {
   int64_t pieces[4];
   assert_int_equal(kernel_strip_dim(kernel, KERNEL_CUT_SUMS, pieces), 1);
   assert_true(pieces[0] == 5 && pieces[1] == 0 && pieces[2] == 5 && pieces[3] == 0);
+  assert_true(kernel_strip_leaves_sums(kernel, 3));
+  assert_false(kernel_strip_leaves_sums(kernel, 2));
   KernelStrip strip = {.first = 6, .extent = 2, .leaves_open = true};
   check_text(arena, kernel_strip_make(arena, kernel, strip, &offsets),
              "kernel b0 f32[10] operand, b1 f32[10] result, b2 f32[5] result\n"

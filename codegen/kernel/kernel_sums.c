@@ -140,6 +140,17 @@ static bool find_places(const Kernel *kernel, const int32_t *firsts, const Kerne
   return true;
 }
 
+bool kernel_strip_leaves_sums(const Kernel *kernel, int32_t buffer) {
+  Arena *scratch = arena_create();
+  const KernelStore **places = ARENA_NEW_ARRAY(scratch, const KernelStore *, kernel->fold_count + 1);
+  const int32_t *firsts = find_firsts(kernel, scratch);
+  bool leaves = find_places(kernel, firsts, places), found = false;
+  for (int32_t f = 0; f < kernel->fold_count && leaves; f++)
+    found = found || (firsts[f] == f && places[f]->buffer == buffer);
+  arena_destroy(scratch);
+  return found;
+}
+
 static void add_access(const Kernel *kernel, int32_t dim, int32_t buffer, IndexExpr address, int32_t predicate,
                        int64_t *pieces) {
   int64_t piece = kernel_piece_at(kernel, dim, buffer, address, predicate);

@@ -67,18 +67,22 @@ static int64_t kept_bytes(const StripFinder *finder, int32_t event, const int64_
   return bytes;
 }
 
-/* Whether no strip of the Kernel at |event| overwrites what a later strip reads.  A result may share its memory with an
- * operand.  That is safe where both come in the same |pieces| (bytes by buffer), since each strip then writes only what
- * it has read itself.  It is not where strips share the whole result: the first one leaves its sums there. */
-static bool keeps_operands(const StripFinder *finder, int32_t event, const int64_t *pieces) {
+/* Whether no strip of the Kernel at |event|, cut as |cut| says, overwrites what a later strip reads.  A result may
+ * share its memory with an operand.  That is safe where both come in the same pieces, since each strip then writes only
+ * what it has read itself, and where the last strip alone writes the result.  It is not where all strips share the
+ * whole result: the first one leaves its sums there. */
+static bool keeps_operands(const StripFinder *finder, int32_t event, const EventCut *cut) {
   const RunTouches *touches = &finder->touches;
+  const Kernel *kernel = event_at(finder, event)->use->kernel;
   for (int32_t w = touches->begins[event]; w < touches->begins[event + 1]; w++) {
     const RunTouch *result = &touches->touches.data[w];
     for (int32_t r = touches->begins[event]; r < touches->begins[event + 1] && result->writes; r++) {
       const RunTouch *operand = &touches->touches.data[r];
       if (!operand->reads || !run_touches_meet(operand, result)) continue;
-      bool is_alike = operand->slice == result->slice && pieces[operand->buffer] == pieces[result->buffer];
-      if (!is_alike || pieces[result->buffer] == 0) return false;
+      int64_t piece = cut->pieces[result->buffer];
+      bool is_alike = operand->slice == result->slice && cut->pieces[operand->buffer] == piece;
+      bool is_last = cut->way == KERNEL_CUT_SUMS && !kernel_strip_leaves_sums(kernel, result->buffer);
+      if (!is_alike || (piece == 0 && !is_last)) return false;
     }
   }
   return true;
@@ -117,7 +121,7 @@ static int64_t try_way(const StripFinder *finder, int32_t event, KernelCutWay wa
     pieces[b] *= element;
     rows[b] *= element;
   }
-  return keeps_operands(finder, event, pieces) ? bytes : 0;
+  return keeps_operands(finder, event, cut) ? bytes : 0;
 }
 
 /* In the way by which strips have parts of more; where it scatters there is only one. */
