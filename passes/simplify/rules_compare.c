@@ -90,6 +90,60 @@ static HloInstruction *compare_extreme(HloInstruction *instruction) {
   return NULL;
 }
 
+/* Whether |value| is made, element by element, from sums of a contraction that nothing else reads. */
+static bool ends_sums(const HloInstruction *value, int depth) {
+  if (hlo_opcode_has(value->opcode, OP_CONTRACTION)) return true;
+  if (depth == 0 || !hlo_opcode_has(value->opcode, OP_ELEMENTWISE)) return false;
+  for (int i = 0; i < value->operand_count; i++) {
+    const HloInstruction *operand = value->operands[i];
+    if (operand->user_count == 1 && !hlo_instruction_is_root(operand) && ends_sums(operand, depth - 1)) return true;
+  }
+  return false;
+}
+
+/* Whether |direction| tells of |extreme|, which is made of |a| and |b|, against b what it tells of a. */
+static bool extreme_tells(const HloInstruction *extreme, const HloInstruction *a, const HloInstruction *b,
+                          ComparisonDirection direction) {
+  bool is_larger = direction == COMPARISON_DIRECTION_GT || direction == COMPARISON_DIRECTION_LE;
+  bool is_smaller = direction == COMPARISON_DIRECTION_LT || direction == COMPARISON_DIRECTION_GE;
+  bool fits = (extreme->opcode == HLO_MAXIMUM && is_larger) || (extreme->opcode == HLO_MINIMUM && is_smaller);
+  if (!fits || extreme->operand_count != 2) return false;
+  return (extreme->operands[0] == a && extreme->operands[1] == b) ||
+         (extreme->operands[0] == b && extreme->operands[1] == a);
+}
+
+/* The maximum or minimum of |a| and |b| that others read as well and that |direction| may tell of in place of a, which
+ * only that and comparisons with b read; NULL: there is none. */
+static HloInstruction *extreme_instead(const HloInstruction *a, const HloInstruction *b,
+                                       ComparisonDirection direction) {
+  HloInstruction *found = NULL;
+  if (hlo_instruction_is_root(a)) return NULL;
+  for (int32_t u = 0; u < a->user_count; u++) {
+    HloInstruction *user = a->users[u];
+    if (user->opcode == HLO_COMPARE && (user->operands[0] == b || user->operands[1] == b)) continue;
+    if (found != NULL || !extreme_tells(user, a, b, direction)) return NULL;
+    found = user;
+  }
+  return found;
+}
+
+/* a > b → max(a, b) > b,  a <= b → max(a, b) <= b, and with min, < and >= : NaN in either is NaN in both.  Where a is
+ * made from the sums of a contraction, which then end as the larger (a layer and what its gradient passes through), and
+ * others read only that. */
+static HloInstruction *compare_ended(HloInstruction *instruction) {
+  enum { MOST_STEPS = 6 };
+  if (is_total_order(instruction)) return NULL;
+  for (int i = 0; i < 2; i++) {
+    HloInstruction *a = instruction->operands[i], *b = instruction->operands[1 - i];
+    ComparisonDirection direction = direction_of(instruction);
+    if (i == 1) direction = comparison_direction_exchanged(direction);
+    HloInstruction *extreme = a != b && ends_sums(a, MOST_STEPS) ? extreme_instead(a, b, direction) : NULL;
+    if (extreme == NULL) continue;
+    return i == 0 ? compare_of(instruction, instruction, extreme, b) : compare_of(instruction, instruction, b, extreme);
+  }
+  return NULL;
+}
+
 /* select(p, c, d) < e → select(p, c < e, d < e) for constants, which folds and leaves p, ~p or a constant; likewise of
  * a converted p, which selects 1 or 0 */
 static HloInstruction *compare_of_choice(HloInstruction *instruction) {
@@ -269,5 +323,10 @@ AlgebraicRules algebraic_compare_rules(void) {
       {HLO_ABS, "abs-of-positive", abs_of_positive},
       {HLO_SELECT, "select-compared", select_compared},
   };
+  return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};
+}
+
+AlgebraicRules algebraic_host_rules(void) {
+  static const AlgebraicRule rules[] = {{HLO_COMPARE, "compare-ended", compare_ended}};
   return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};
 }
