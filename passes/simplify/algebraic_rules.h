@@ -53,10 +53,6 @@ AlgebraicRules algebraic_excess_rules(void);
 /* For machines with a Buffer only, where every part of a sum of pads would be moved for each element.  rules_slice.c */
 AlgebraicRules algebraic_oncore_rules(void);
 
-/* For machines without a Buffer only: with one, what stays in it is chosen among other Kernels then, and training steps
- * move fewer bytes but keep a smaller share of what could stay.  rules_compare.c */
-AlgebraicRules algebraic_host_rules(void);
-
 /* --- what rules share --- */
 
 /* reshape(value) as |shape|; |value| itself when it has it. */

@@ -312,6 +312,7 @@ AlgebraicRules algebraic_compare_rules(void) {
       {HLO_COMPARE, "compare-self", compare_self},
       {HLO_COMPARE, "compare-pred", compare_pred},
       {HLO_COMPARE, "compare-extreme", compare_extreme},
+      {HLO_COMPARE, "compare-ended", compare_ended},
       {HLO_COMPARE, "compare-of-choice", compare_of_choice},
       {HLO_COMPARE, "compare-range", compare_range},
       {HLO_AND, "join-bounds", join_bounds},
@@ -323,10 +324,5 @@ AlgebraicRules algebraic_compare_rules(void) {
       {HLO_ABS, "abs-of-positive", abs_of_positive},
       {HLO_SELECT, "select-compared", select_compared},
   };
-  return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};
-}
-
-AlgebraicRules algebraic_host_rules(void) {
-  static const AlgebraicRule rules[] = {{HLO_COMPARE, "compare-ended", compare_ended}};
   return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};
 }
