@@ -239,7 +239,8 @@ static Status try_residents(CodeDraft *draft, const HloModule *module, const Buf
                             DiagSink *diag, int64_t *out_bytes) {
   RETURN_IF_ERROR(
       module_plans_keep(draft->arena, module, assignment, kernels, &draft->tiler, policy, cache, diag, plans));
-  return find_runs(draft, module, assignment, kernels, plans, diag, out_bytes);
+  *out_bytes = INT64_MAX;
+  return plans->lacks_plan ? STATUS_OK : find_runs(draft, module, assignment, kernels, plans, diag, out_bytes);
 }
 
 /* Policies, each of which knows more than those before it; what is tried where the first has lacked room; and how
@@ -293,21 +294,27 @@ static Status try_savings(CodeDraft *draft, const HloModule *module, const Buffe
  * again may hide the gain: up to so many times the bytes both are compared with plans that save that. */
 static const double SUMS_BYTES = 0.99, CLOSE_BYTES = 1.03;
 
-/* With some Kernels of |whole| cut into strips, where that moves fewer bytes than |best| in not many more cycles than
- * |whole|; else |best|. */
+/* With some Kernels of |whole| cut |way| into strips, where that moves fewer bytes than |best| in not many more cycles
+ * than |whole|; else |best|.  |*out_share|: where it takes more cycles, about so much of it would not; else 0. */
 static Status try_cuts(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
-                       KeptPlans *cache, DiagSink *diag, bool cuts_sums, KeepTrial *whole, KeepTrial *best) {
+                       KeptPlans *cache, DiagSink *diag, PlansCut way, KeepTrial *whole, KeepTrial *best,
+                       double *out_share) {
   KeepTrial cut = {.policy = whole->policy};
-  cut.kernels = module_plans_cut(draft->arena, module, assignment, whole->kernels, &draft->tiler, whole->policy,
-                                 cuts_sums, &whole->before, &whole->plans, cache, &cut.before);
+  cut.kernels = module_plans_cut(draft->arena, module, assignment, whole->kernels, &draft->tiler, whole->policy, way,
+                                 &whole->before, &whole->plans, cache, &cut.before);
+  *out_share = 0;
   if (cut.kernels == NULL) return STATUS_OK;
   cut.plans = cut.before;
   RETURN_IF_ERROR(
       try_residents(draft, module, assignment, cut.kernels, cut.policy, cache, &cut.plans, diag, &cut.bytes));
+  if (cut.plans.lacks_plan) return STATUS_OK;
   whole->before.plans = cut.before.plans; /* these know the prices that those do */
   if (best->kernels == whole->kernels) best->before.plans = cut.before.plans;
   KeptCost before = trial_cost(whole), known = trial_cost(best), cost = trial_cost(&cut);
-  double limit = before.cycles + (MOST_CYCLES - 1) * before.estimate, share = cuts_sums ? SUMS_BYTES : 1;
+  double limit = before.cycles + (MOST_CYCLES - 1) * before.estimate;
+  double share = way.way != PLANS_CUT_POINTS ? SUMS_BYTES : 1;
+  if (cost.bytes < known.bytes && cost.cycles > limit && before.cycles < limit)
+    *out_share = way.share * (limit - before.cycles) / (cost.cycles - before.cycles);
   bool is_close = cost.bytes < known.bytes * CLOSE_BYTES && cost.cycles <= limit;
   if (cost.bytes >= known.bytes && (cost.cycles < known.cycles || is_close)) {
     RETURN_IF_ERROR(try_savings(draft, module, assignment, most, diag, &cut));
@@ -320,12 +327,23 @@ static Status try_cuts(CodeDraft *draft, const HloModule *module, const BufferAs
   return STATUS_OK;
 }
 
-/* |best| with some Kernels cut into strips where that pays, those that fold as well where that pays more. */
+/* Where strips that take turns move so many times the bytes at most, no others are looked for. */
+static const double ROUNDS_BYTES = 0.95;
+
+/* |best| with some Kernels cut into strips where that pays: such as take turns, or others, those that fold as well
+ * where that pays more. */
 static Status try_strips(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
                          KeptPlans *cache, DiagSink *diag, KeepTrial *best) {
   KeepTrial whole = *best;
-  RETURN_IF_ERROR(try_cuts(draft, module, assignment, most, cache, diag, false, &whole, best));
-  return try_cuts(draft, module, assignment, most, cache, diag, true, &whole, best);
+  PlansCut rounds = {PLANS_CUT_ROUNDS, 1};
+  double share;
+  RETURN_IF_ERROR(try_cuts(draft, module, assignment, most, cache, diag, rounds, &whole, best, &rounds.share));
+  if (rounds.share > 0)
+    RETURN_IF_ERROR(try_cuts(draft, module, assignment, most, cache, diag, rounds, &whole, best, &share));
+  if (trial_cost(best).bytes <= trial_cost(&whole).bytes * ROUNDS_BYTES) return STATUS_OK;
+  for (PlansCut cut = {PLANS_CUT_POINTS, 1}; cut.way < PLANS_CUT_ROUNDS; cut.way++)
+    RETURN_IF_ERROR(try_cuts(draft, module, assignment, most, cache, diag, cut, &whole, best, &share));
+  return STATUS_OK;
 }
 
 /* Scratch by identity where strips have joined the first |before| identities: strips need none, since they work in the

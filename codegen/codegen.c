@@ -199,7 +199,7 @@ void codegen_print_kernels(const KernelTable *kernels, StringBuilder *out) {
   for (int64_t r = 0; r < kernels->rows.count; r++) {
     const KernelUses *row = &kernels->rows.data[r];
     for (int32_t i = 0; i < row->count; i++) {
-      sb_printf(out, "%.*s: ", SV_ARG(row->instruction->name));
+      sb_printf(out, "%.*s: ", SV_ARG(row->uses[i].instruction->name));
       kernel_print(out, row->uses[i].kernel);
       print_use(out, &row->uses[i]);
       sb_append_cstring(out, "\n");

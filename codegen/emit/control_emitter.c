@@ -205,7 +205,7 @@ Status control_kernels(ControlEmitter *control, const HloInstruction *instructio
     }
     const KernelCode *called;
     RETURN_IF_ERROR(kernel_function(control, &row->uses[i], &called));
-    call_kernel(control, instruction, &row->uses[i], called);
+    call_kernel(control, row->uses[i].instruction, &row->uses[i], called);
   }
   return STATUS_OK;
 }

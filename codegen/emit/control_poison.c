@@ -1,5 +1,6 @@
 /* Memory that holds no live value is overwritten, byte for byte, as soon as its value is dead: what reads it by mistake
- * gets NaN or -1.  From the live ranges and places of the assignment alone, so that both are tested. */
+ * gets NaN or -1.  From the live ranges and places of the assignment alone, so that both are tested.  Where Kernels of
+ * a sequence take turns, what dies meanwhile does so after the last of them. */
 #include "base/checked_math.h"
 #include "codegen/emit/control_internal.h"
 
@@ -13,6 +14,7 @@ typedef struct Death {
 struct PoisonDeaths {
   IntMap positions;      /* of instructions in the schedule */
   int32_t *first_deaths; /* by position */
+  int64_t *shown;        /* by position: after which one what dies there is overwritten, itself or a later one */
   ARRAY(Death) deaths;
 };
 
@@ -44,12 +46,27 @@ static void find_deaths(ControlEmitter *control, PoisonDeaths *poison) {
   }
 }
 
+static void find_turns(const ControlEmitter *control, PoisonDeaths *poison) {
+  for (int64_t i = 0; i < control->assignment->schedule_length; i++) poison->shown[i] = i;
+  for (int64_t r = 0; r < control->kernels->rows.count; r++) {
+    const KernelUses *row = &control->kernels->rows.data[r];
+    int64_t last, position;
+    if (!int_map_find(&poison->positions, (uintptr_t)row->instruction, &last)) continue;
+    for (int32_t u = 0; u < row->count; u++) {
+      if (!int_map_find(&poison->positions, (uintptr_t)row->uses[u].instruction, &position)) continue;
+      for (; position < last && poison->shown[position] != last; position++) poison->shown[position] = last;
+    }
+  }
+}
+
 void control_poison_begin(ControlEmitter *control) {
   const BufferAssignment *assignment = control->assignment;
   control->poison = ARENA_NEW(control->arena, PoisonDeaths);
   int_map_init(&control->poison->positions, control->arena);
   control->poison->first_deaths = ARENA_NEW_ARRAY(control->arena, int32_t, assignment->schedule_length + 1);
+  control->poison->shown = ARENA_NEW_ARRAY(control->arena, int64_t, assignment->schedule_length + 1);
   find_deaths(control, control->poison);
+  find_turns(control, control->poison);
   fill(control, control->workspace, assignment->workspace_bytes);
   for (int32_t i = 0; i < assignment->allocation_count; i++) {
     const BufferAllocation *allocation = &assignment->allocations[i];
@@ -109,6 +126,8 @@ void control_poison_after(ControlEmitter *control, const HloInstruction *instruc
   const PoisonDeaths *poison = control->poison;
   int64_t position;
   if (!poison || !int_map_find(&poison->positions, (uintptr_t)instruction, &position)) return;
-  for (int32_t d = poison->first_deaths[position]; d >= 0; d = poison->deaths.data[d].next)
-    fill_dead(control, poison->deaths.data[d].value, position);
+  if (poison->shown[position] > position) return;
+  for (int64_t at = position; at >= 0 && poison->shown[at] == position; at--)
+    for (int32_t d = poison->first_deaths[at]; d >= 0; d = poison->deaths.data[d].next)
+      fill_dead(control, poison->deaths.data[d].value, position);
 }

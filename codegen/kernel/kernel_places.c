@@ -118,8 +118,10 @@ static KernelUse changed_use(void *self, KernelUse use) {
   const Sharing *sharing = self;
   const Place *place = &sharing->places[use.identity];
   if (place->count == NULL || *place->count < 2) return use;
-  const Kernel *kernel = kernel_bound_as(sharing->table->arena, place->rebased, use.kernel);
-  return (KernelUse){.kernel = kernel, .identity = place->identity, .offsets = place->offsets};
+  use.kernel = kernel_bound_as(sharing->table->arena, place->rebased, use.kernel);
+  use.identity = place->identity;
+  use.offsets = place->offsets;
+  return use;
 }
 
 void kernel_table_share_places(KernelTable *table, bool (*has_function)(const Kernel *kernel)) {

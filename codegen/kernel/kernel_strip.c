@@ -232,13 +232,14 @@ static int32_t identity_of(Cutter *cutter, const Kernel *strip) {
   return (int32_t)known - 1;
 }
 
-static void add_strips(Cutter *cutter, const KernelCut *cut, int32_t place, KernelUse *uses) {
+static void add_strips(Cutter *cutter, const KernelCut *cut, KernelUse *uses) {
   for (int32_t i = 0; i < cut->count; i++) {
     const int64_t *offsets;
     const Kernel *strip = kernel_strip_make(cutter->arena, cut->use->kernel, cut->strips[i], &offsets);
-    uses[i] = (KernelUse){.kernel = strip, .identity = identity_of(cutter, strip), .offsets = offsets};
+    uses[i] = (KernelUse){.kernel = strip, .instruction = cut->use->instruction, .place = cut->use->place};
+    uses[i].identity = identity_of(cutter, strip);
+    uses[i].offsets = offsets;
     uses[i].strip = cut->strips[i];
-    uses[i].cut = place;
   }
 }
 
@@ -260,7 +261,7 @@ static void cut_row(Cutter *cutter, KernelUses *row, const KernelCut *cuts, int6
   for (int32_t i = 0; i < row->count; i++) {
     const KernelCut *cut = kernel_cut_of(cuts, count, &row->uses[i]);
     if (cut != NULL)
-      add_strips(cutter, cut, i, uses + made);
+      add_strips(cutter, cut, uses + made);
     else
       uses[made] = row->uses[i];
     made += cut != NULL ? cut->count : 1;

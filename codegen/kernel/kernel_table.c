@@ -24,8 +24,8 @@ void kernel_table_add(KernelTable *table, const HloInstruction *instruction, con
                       int32_t count) {
   KernelUse *uses = ARENA_NEW_ARRAY(table->arena, KernelUse, count);
   for (int32_t i = 0; i < count; i++)
-    uses[i] = (KernelUse){.kernel = kernels[i], .identity = identity_of(table, kernels[i])};
-  array_push(&table->rows, table->arena, ((KernelUses){instruction, count, uses}));
+    uses[i] = (KernelUse){kernels[i], instruction, i, .identity = identity_of(table, kernels[i])};
+  array_push(&table->rows, table->arena, ((KernelUses){instruction, count, uses, false}));
   pointer_map_set(&table->row_of_instruction, instruction, (void *)(uintptr_t)table->rows.count);
 }
 
@@ -52,13 +52,10 @@ const KernelUses *kernel_table_find(const KernelTable *table, const HloInstructi
   return row == 0 ? NULL : &table->rows.data[row - 1];
 }
 
-StringView kernel_use_name(Arena *arena, const KernelUses *row, int32_t place) {
-  const KernelUse *use = &row->uses[place];
-  bool is_strip = use->strip.extent > 0;
-  int32_t number = is_strip ? use->cut : place;
-  StringView name = row->instruction->name;
-  if (number > 0) name = sv_printf(arena, "%.*s.%d", SV_ARG(name), number);
-  if (!is_strip) return name;
+StringView kernel_use_name(Arena *arena, const KernelUse *use) {
+  StringView name = use->instruction->name;
+  if (use->place > 0) name = sv_printf(arena, "%.*s.%d", SV_ARG(name), use->place);
+  if (use->strip.extent == 0) return name;
   const KernelStrip *strip = &use->strip;
   bool has_inner = strip->inner_extent > 0;
   StringView inner = has_inner ? sv_printf(arena, ".%" PRId64, strip->inner_first) : (StringView){0};

@@ -16,19 +16,22 @@ typedef struct KernelStrip {
 
 typedef struct KernelUse {
   const Kernel *kernel;
-  int32_t identity;           /* equal Kernels have the same, dense from 0 in order of their first use */
+  const HloInstruction *instruction; /* whose Kernel it is, … */
+  int32_t place;                     /* … among those that compute it, or that of the one of which it is a strip */
+  int32_t identity;                  /* equal Kernels have the same, dense from 0 in order of their first use */
   const uint64_t *parameters; /* storage bits of the elements of its buffers of role PARAMETERS, one after the other */
   const int64_t *offsets; /* NULL, or by buffer: it begins so many elements after what it is bound to (kernel_sharing.h)
                            */
-  KernelStrip strip;      /* of a Kernel of the instruction, … */
-  int32_t cut;            /* … the one at this place before it was cut */
+  KernelStrip strip;
+  bool is_moved; /* it is run where a later instruction's Kernels are (kernel_turns.h) */
 } KernelUse;
 
-/* The Kernels of one instruction. */
+/* The Kernels that are run where one instruction is: its own, or those of a sequence of which it is the last. */
 typedef struct KernelUses {
   const HloInstruction *instruction;
   int32_t count;
   const KernelUse *uses; /* to be run in this order */
+  bool is_elsewhere;     /* none: those that it has are run where a later instruction is */
 } KernelUses;
 
 typedef struct KernelTable {
@@ -50,10 +53,10 @@ void kernel_table_change(KernelTable *table, KernelUse (*change)(void *self, Ker
 /* NULL: no Kernels compute |instruction|. */
 const KernelUses *kernel_table_find(const KernelTable *table, const HloInstruction *instruction);
 
-/* What a Kernel of |row| is called in reports and plans: the instruction's name, with .1, .2 … from the second on; a
+/* What |use| is called in reports and plans: the instruction's name, with .1, .2 … from the second on; a
  * strip the same with [FIRST+EXTENT], [POINT.FIRST+EXTENT] where one index is cut again, and with + where sums go on:
  * [8+8+], [+4+4+], [+0+4], [7.10+54]. */
-StringView kernel_use_name(Arena *arena, const KernelUses *row, int32_t place);
+StringView kernel_use_name(Arena *arena, const KernelUse *use);
 /* Whether |text| is that, what a strip's name has after its Kernel's. */
 bool kernel_strip_read(StringView text, KernelStrip *out_strip);
 

@@ -125,7 +125,7 @@ static Status make_plans(PlanMaker *maker, DiagSink *diag) {
 
 static void add_kernel(PlanMaker *maker, const KernelUses *row, int32_t place) {
   const KernelUse *use = &row->uses[place];
-  StringView name = kernel_use_name(maker->arena, row, place);
+  StringView name = kernel_use_name(maker->arena, &row->uses[place]);
   double times = maker->times[row->instruction->parent->id];
   while (maker->plan_of_identity.count <= use->identity) array_push(&maker->plan_of_identity, maker->arena, -1);
   int32_t *number = &maker->plan_of_identity.data[use->identity];

@@ -72,7 +72,8 @@ typedef struct ModulePlans {
   IntMap plan_of_use;              /* KernelUse → number of |plans|; of module_plans_keep, empty before */
   int32_t move_count;
   const LoopMove *moves;                  /* of module_plans_keep, like the next */
-  bool lacks_room, lacks_place, may_part; /* as Residency says of what was chosen of them */
+  bool lacks_room, lacks_place, may_part; /* as Residency says of what was chosen of them, … */
+  bool lacks_plan;                        /* … so that nothing was */
   bool has_residents;
   int64_t resident_bytes;  /* of the space that all plans with residents work in, one after the other */
   int64_t space_offset;    /* of that in the workspace */
@@ -110,13 +111,20 @@ StringMap *kept_plans_strips(KeptPlans *cache);
 MUST_USE Status module_plans_keep(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
                                   const KernelTable *kernels, const TilerOptions *options, ResidencyPolicy policy,
                                   KeptPlans *cache, DiagSink *diag, ModulePlans *plans);
-/* |kernels| with some that are cut into strips (run_strips.h, which also says what |cuts_sums| does), in |arena|, so
- * that parts of arrays may stay that |best|, what module_plans_keep by |policy| has made of |before|, moves; NULL: none
- * are.  |out_plans|: |before| with plans of strips, for module_plans_keep with the same |cache|, in which strips that
- * other cuts have had find their plans. */
+/* How Kernels are cut: along points, sums as well (run_strips.h), or into strips that take turns (run_rounds.h). */
+typedef enum PlansCutWay { PLANS_CUT_POINTS, PLANS_CUT_SUMS, PLANS_CUT_ROUNDS } PlansCutWay;
+
+typedef struct PlansCut {
+  PlansCutWay way;
+  double share; /* ROUNDS: of what all that are worth it would cost */
+} PlansCut;
+
+/* |kernels| with some that are cut into strips by |cut|, in |arena|, so that parts of arrays may stay that |best|, what
+ * module_plans_keep by |policy| has made of |before|, moves; NULL: none are.  |out_plans|: |before| with plans of
+ * strips, for module_plans_keep with the same |cache|, in which strips that other cuts have had find their plans. */
 KernelTable *module_plans_cut(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
                               const KernelTable *kernels, const TilerOptions *options, ResidencyPolicy policy,
-                              bool cuts_sums, const ModulePlans *before, const ModulePlans *best, KeptPlans *cache,
+                              PlansCut cut, const ModulePlans *before, const ModulePlans *best, KeptPlans *cache,
                               ModulePlans *out_plans);
 /* |plans|, what module_plans_keep has made of |before|, with others for the Kernels whose tiles load much again and
  * again: under the same interface they move fewer bytes, in not more cycles than that is worth

@@ -276,7 +276,8 @@ static double cycles_of(void *self, const KernelUse *use, const PlanInterface *i
   PlanKeeper *keeper = self;
   if (plan_to_change(keeper, use) == NULL) return INFINITY;
   bool has_all = interface->limit == 0 || interface->limit == machine_buffer_usable(keeper->machine);
-  if (interface->base == 0 && has_all && interface->room.bytes == 0) return plain_cycles(keeper, use);
+  bool is_plain = interface->limit == 0 || (use->offsets == NULL && !use->is_moved); /* others need an interface */
+  if (is_plain && interface->base == 0 && has_all && interface->room.bytes == 0) return plain_cycles(keeper, use);
   return kept_cycles(keeper, use, interface);
 }
 
@@ -334,7 +335,7 @@ static void number_uses(PlanKeeper *keeper, const KernelTable *kernels, const Re
     const KernelUses *row = &kernels->rows.data[r];
     for (int32_t i = 0; i < row->count; i++) {
       const KernelUse *use = &row->uses[i];
-      StringView name = kernel_use_name(keeper->arena, row, i);
+      StringView name = kernel_use_name(keeper->arena, use);
       int64_t found;
       bool has_residents = int_map_find(&interfaces, (uintptr_t)use, &found);
       int32_t number = has_residents ? number_under(keeper, use, &residency->uses[found].interface, name)
@@ -342,7 +343,7 @@ static void number_uses(PlanKeeper *keeper, const KernelTable *kernels, const Re
       int_map_set(&plans->plan_of_use, (uintptr_t)use, number);
       array_push(&keeper->uses.data[number], keeper->arena, name);
       array_push(&keeper->sequence, keeper->arena,
-                 ((PlanUse){number, name, times[row->instruction->parent->id], row->instruction, use->kernel}));
+                 ((PlanUse){number, name, times[row->instruction->parent->id], use->instruction, use->kernel}));
       keeper->plans.data[number].runs += times[row->instruction->parent->id];
     }
   }
@@ -434,7 +435,8 @@ Status module_plans_keep(Arena *arena, const HloModule *module, const BufferAssi
   plans->lacks_room = residency.lacks_room;
   plans->lacks_place = residency.lacks_place;
   plans->may_part = residency.may_part;
-  if (residency.use_count == 0) return STATUS_OK;
+  plans->lacks_plan = residency.lacks_plan;
+  if (residency.use_count == 0 || residency.lacks_plan) return STATUS_OK;
   keeper.diag = diag;
   return replace(&keeper, kernels, &residency, hlo_execution_counts(arena, module, 1), plans);
 }

@@ -4,6 +4,7 @@
 #include "base/checked_math.h"
 #include "codegen/oncore/emit/module_plans.h"
 #include "codegen/oncore/run/plan_copies.h"
+#include "codegen/oncore/run/run_rounds.h"
 #include "codegen/oncore/run/run_strips.h"
 #include "hlo/analysis/execution_counts.h"
 
@@ -127,13 +128,13 @@ static bool plan_strips(StripPlanner *planner, const double *times, int32_t *pla
     const KernelUses *row = &planner->kernels->rows.data[r];
     for (int32_t i = 0; i < row->count; i++) {
       const KernelUse *use = &row->uses[i];
-      StringView name = kernel_use_name(planner->arena, row, i);
+      StringView name = kernel_use_name(planner->arena, use);
       bool is_strip = use->strip.extent > 0;
       int32_t number =
           !is_strip ? module_plans_number(planner->before, use) : strip_plan(planner, plan_of_identity, use, name);
       if (number < 0 && is_strip) return false;
       array_push(&planner->uses, planner->arena,
-                 ((PlanUse){number, name, times[row->instruction->parent->id], row->instruction, use->kernel}));
+                 ((PlanUse){number, name, times[row->instruction->parent->id], use->instruction, use->kernel}));
     }
   }
   return true;
@@ -141,7 +142,7 @@ static bool plan_strips(StripPlanner *planner, const double *times, int32_t *pla
 
 KernelTable *module_plans_cut(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
                               const KernelTable *kernels, const TilerOptions *options, ResidencyPolicy policy,
-                              bool cuts_sums, const ModulePlans *before, const ModulePlans *best, KeptPlans *cache,
+                              PlansCut cut, const ModulePlans *before, const ModulePlans *best, KeptPlans *cache,
                               ModulePlans *out_plans) {
   if (options->no_residency || options->scheme != SCHEME_NONE) return NULL;
   DiagSink quiet; /* what does not work is left as it is */
@@ -151,10 +152,17 @@ KernelTable *module_plans_cut(Arena *arena, const HloModule *module, const Buffe
   planner.whole = kernels;
   planner.known = kept_plans_strips(cache);
   planner.memos = kept_plans_memos(cache);
-  planner.cuts = run_strips_find(arena, module, assignment, kernels, before->machine, &model, cuts_sums, keeps_buffer);
+  if (cut.way == PLANS_CUT_ROUNDS)
+    planner.cuts =
+        run_rounds_find(arena, module, assignment, kernels, before->machine, &model, cut.share, keeps_buffer);
+  else
+    planner.cuts = run_strips_find(arena, module, assignment, kernels, before->machine, &model,
+                                   cut.way == PLANS_CUT_SUMS, keeps_buffer);
   if (planner.cuts.count == 0) return NULL;
   planner.kernels = kernel_table_cut(arena, kernels, planner.cuts.cuts, planner.cuts.count);
   find_rooms(&planner);
+  for (int64_t t = 0; t < planner.cuts.turns_count; t++)
+    kernel_table_take_turns(planner.kernels, &planner.cuts.turns[t]);
   int32_t count = planner.kernels->identity_count;
   int32_t *plan_of_identity = ARENA_NEW_ARRAY(arena, int32_t, count);
   for (int32_t i = 0; i < count; i++)

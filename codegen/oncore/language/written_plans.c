@@ -35,7 +35,7 @@ static const PlanKernel *named_kernels(Arena *arena, const KernelTable *kernels,
   for (int64_t r = 0; r < kernels->rows.count; r++) {
     const KernelUses *row = &kernels->rows.data[r];
     for (int32_t i = 0; i < row->count; i++)
-      array_push(&named, arena, ((PlanKernel){kernel_use_name(arena, row, i), row->uses[i].kernel}));
+      array_push(&named, arena, ((PlanKernel){kernel_use_name(arena, &row->uses[i]), row->uses[i].kernel}));
   }
   *out_count = (int32_t)named.count;
   return named.data;

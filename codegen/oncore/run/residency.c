@@ -352,11 +352,16 @@ static void find_bases(Chooser *chooser) {
   for (int32_t e = 0; e < events; e++) chooser->tiles[e] = chooser->bases[e];
 }
 
-/* Whether |event|'s Kernel has the plan that it has by itself.  A strip never has: what its plan needs beside arrays no
- * other pass has counted, and it finds that where residents are. */
-static bool is_plain(const Chooser *chooser, int32_t event) {
+/* Whether |event|'s Kernel cannot have the plan that it has by itself, as a strip or one that is run elsewhere: what
+ * that needs beside arrays no other pass has counted there, and it finds that where residents are. */
+static bool needs_interface(const Chooser *chooser, int32_t event) {
   const KernelUse *use = chooser->touches.events.data[event].use;
-  if (use != NULL && use->offsets != NULL) return false;
+  return use != NULL && (use->offsets != NULL || use->is_moved);
+}
+
+/* Whether |event|'s Kernel has the plan that it has by itself. */
+static bool is_plain(const Chooser *chooser, int32_t event) {
+  if (needs_interface(chooser, event)) return false;
   bool has_all = room_left(chooser, event) == machine_buffer_usable(chooser->machine);
   return has_all && chooser->tiles[event] == 0 && chooser->rooms[event].bytes == 0;
 }
@@ -567,6 +572,8 @@ static Status settle(Chooser *chooser, double *out_saved) {
       RunCandidate *least = isinf(cycles) ? least_at(chooser, e) : NULL;
       is_settled = least == NULL;
       if (least != NULL) drop(chooser, least);
+      bool is_lost = isinf(cycles) && least == NULL && needs_interface(chooser, e);
+      chooser->lacks_plan = chooser->lacks_plan || is_lost;
       double saved = saved_cycles(chooser, e, cycles) * times_at(chooser, e);
       *saved_at(chooser, e) += saved;
       *out_saved += saved;
@@ -725,6 +732,7 @@ Status residency_choose(Arena *arena, const HloModule *module, const BufferAssig
   *out_residency = (Residency){.lacks_room = chooser.lacks_room,
                                .lacks_place = chooser.lacks_place,
                                .may_part = chooser.may_part,
+                               .lacks_plan = chooser.lacks_plan,
                                .use_count = chooser.uses.count,
                                .loop_count = chooser.loops.count,
                                .uses = chooser.uses.data,

@@ -68,6 +68,7 @@ typedef struct Residency {
   bool lacks_room;  /* something has found none that a policy which knows what is held looks for */
   bool lacks_place; /* something has had room and found no place, which a policy that refills makes use of */
   bool may_part;    /* something has found none of which a part may stay, by a policy that takes parts */
+  bool lacks_plan;  /* a strip, or a Kernel that is run elsewhere, has no plan for that: what is chosen is none */
   int64_t use_count, loop_count;
   const ResidentUse *uses;
   const ResidentLoop *loops;

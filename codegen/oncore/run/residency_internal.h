@@ -43,6 +43,7 @@ typedef struct Chooser {
   int64_t *packed;                        /* by candidate: a place to go back to */
   EventPlans *plans;                      /* by event; found when asked for */
   bool lacks_room, lacks_place, may_part; /* as Residency says */
+  bool lacks_plan;                        /* the same */
   bool has_dropped;                       /* settling has left room that is to be filled again */
   double estimate;                        /* cycles of all its Kernels in a run of the module, about */
   double *saved; /* by computation id: cycles in a run of the module; moves around a loop count with its body */

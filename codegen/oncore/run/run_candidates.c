@@ -104,7 +104,7 @@ static bool is_among(const RunCandidates *candidates, const RunCandidate *candid
   int64_t event;
   bool is_known = int_map_find(&touches->event_of, (uintptr_t)instruction, &event);
   if (!is_known || touches->events.data[event].use == NULL) return false;
-  for (; event < touches->events.count && touches->events.data[event].instruction == instruction; event++) {
+  for (; event >= 0; event = touches->events.data[event].next) {
     bool is_strip = touches->events.data[event].use->strip.extent > 0;
     if (candidate->first <= event && event <= candidate->last) continue;
     if (!is_strip || meets_at(candidates, event, &candidate->bytes)) return false;
@@ -160,9 +160,9 @@ static bool stays_within(const RunCandidates *candidates, const RunCandidate *ca
  * others of them. */
 static bool is_left_open(const RunCandidates *candidates, const RunCandidate *candidate, const RunTouch *touch) {
   const RunEvent *event = &candidates->touches->events.data[touch->event];
-  if (event->use == NULL || !event->use->strip.leaves_open || touch->event == candidate->last) return false;
+  if (event->use == NULL || !event->use->strip.leaves_open || event->next > candidate->last) return false;
   const int32_t *begins = candidates->touches->begins;
-  for (int32_t t = begins[touch->event + 1]; t < begins[touch->event + 2]; t++)
+  for (int32_t t = begins[event->next]; t < begins[event->next + 1]; t++)
     if (touch_at(candidates, t)->writes && is_fine(touch_at(candidates, t), touch)) return true;
   return false;
 }

@@ -408,5 +408,5 @@ RunCuts run_strips_find(Arena *arena, const HloModule *module, const BufferAssig
     find_cuts(&finder);
   }
   if (cuts_sums && !finder.has_sums) return (RunCuts){0};
-  return (RunCuts){finder.cuts.count, finder.cuts.data, finder.rooms.data};
+  return (RunCuts){finder.cuts.count, finder.cuts.data, finder.rooms.data, 0, NULL};
 }

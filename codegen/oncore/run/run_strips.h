@@ -8,10 +8,11 @@
 #define XLAC_CODEGEN_ONCORE_RUN_RUN_STRIPS_H
 
 #include "codegen/kernel/kernel_strip.h"
+#include "codegen/kernel/kernel_turns.h"
 #include "codegen/oncore/run/run_touches.h"
 
 /* Those of what it begins with, of what it ends with and of what is between: two, two and three. */
-enum { RUN_MOST_STRIPS = 7 };
+enum { RUN_MOST_STRIPS = 16 };
 
 /* What is left of the Buffer for the tiles of a strip. */
 typedef struct RunRoom {
@@ -29,6 +30,8 @@ typedef struct RunCuts {
   int64_t count;
   const KernelCut *cuts;
   const RunRooms *rooms; /* of each */
+  int64_t turns_count;
+  const KernelTurns *turns; /* sequences that are run in another order */
 } RunCuts;
 
 /* |cuts_sums|: Kernels that fold are cut there as well, and what follows is none where none is.  |keeps|: whether |use|

@@ -53,8 +53,9 @@ static void add_buffer(const TouchWalk *walk, const HloInstruction *instruction,
   add_touch(walk, holder, buffer->node, slice, touch);
 }
 
-static void add_kernel(const TouchWalk *walk, const HloInstruction *instruction, const KernelUse *use) {
-  array_push(&walk->touches->events, walk->arena, ((RunEvent){instruction, use, false, walk->loop}));
+static void add_kernel(const TouchWalk *walk, const KernelUse *use) {
+  const HloInstruction *instruction = use->instruction;
+  array_push(&walk->touches->events, walk->arena, ((RunEvent){instruction, use, false, walk->loop, -1}));
   for (int writes = 0; writes < 2; writes++) {
     for (int32_t b = 0; b < use->kernel->buffer_count; b++) {
       KernelBufferRole role = use->kernel->buffers[b].role;
@@ -140,8 +141,8 @@ static void add_computation(TouchWalk *walk, const HloComputation *computation) 
       open_loop(walk, instruction);
       continue;
     }
-    if (row == NULL || row->count == 0) add_other(walk, instruction);
-    for (int32_t k = 0; row != NULL && k < row->count; k++) add_kernel(walk, instruction, &row->uses[k]);
+    if (row == NULL || (row->count == 0 && !row->is_elsewhere)) add_other(walk, instruction);
+    for (int32_t k = 0; row != NULL && k < row->count; k++) add_kernel(walk, &row->uses[k]);
   }
 }
 
@@ -173,9 +174,13 @@ static void number_events(Arena *arena, RunTouches *touches) {
   for (int64_t e = 0; e < count; e++) {
     begins[e + 1] += begins[e];
     ends[e + 1] = ends[e] + touches->events.data[e].ends_run;
-    const HloInstruction *instruction = touches->events.data[e].instruction;
-    bool is_first = e == 0 || touches->events.data[e - 1].instruction != instruction;
-    if (is_first) int_map_set(&touches->event_of, (uintptr_t)instruction, e);
+  }
+  for (int64_t e = count; e-- > 0;) {
+    RunEvent *event = &touches->events.data[e];
+    int64_t next;
+    bool is_last = !int_map_find(&touches->event_of, (uintptr_t)event->instruction, &next);
+    event->next = is_last ? -1 : (int32_t)next;
+    int_map_set(&touches->event_of, (uintptr_t)event->instruction, e);
   }
   touches->begins = begins;
   touches->ends = ends;

@@ -13,6 +13,7 @@ typedef struct RunEvent {
   const KernelUse *use; /* NULL: no Kernel */
   bool ends_run;        /* no Kernel, and more than the scalar unit's work: a loop, a branch, a call */
   int32_t loop;         /* the innermost opened one that it is in, -1: none */
+  int32_t next;         /* the next event of the instruction, -1: none */
 } RunEvent;
 
 /* An opened loop: its condition is the scalar unit's alone. */
@@ -38,7 +39,7 @@ typedef struct RunTouches {
   ARRAY(RunEvent) events;
   ARRAY(RunTouch) touches; /* by event, what it reads first */
   ARRAY(RunLoop) loops;    /* an outer one before those in it, else by time */
-  IntMap event_of;         /* instruction → its first event; the others follow */
+  IntMap event_of;         /* instruction → its first event (RunEvent.next) */
   const int32_t *begins;   /* by event, and after the last: its first touch */
   const int32_t *ends;     /* by event, and after the last: how many before it end a run */
   int32_t slice_count;

@@ -1,0 +1,423 @@
+#include "codegen/oncore/run/run_rounds.h"
+
+#include "base/checked_math.h"
+#include "hlo/analysis/execution_counts.h"
+
+/* A Kernel is worth cutting from one of so many parts of the Buffer on that one of its arrays has; what goes from one
+ * to the next finds room where it has at most so many of so many parts of the Buffer; of what is made a reader is
+ * looked for among so many Kernels; what the rounds save is at least one of so many parts of all Kernels' cycles. */
+enum { LARGE_SHARE = 8, LIVE_SHARE = 5, LIVE_PARTS = 8, MOST_AHEAD = 8, LEAST_SHARE = 1000 };
+
+/* How a Kernel is cut. */
+typedef struct RoundCut {
+  int32_t event;
+  KernelCutWay way;
+  int64_t points;
+  const int64_t *pieces; /* bytes by buffer that are one point's; 0: strips have all of it */
+} RoundCut;
+
+typedef ARRAY(RoundCut) RoundCuts;
+typedef ARRAY(int32_t) EventArray;
+
+/* Kernels that are to take turns. */
+typedef struct RoundGroup {
+  int32_t first;            /* event */
+  int64_t rounds;           /* at most, a divisor of all their points */
+  RoundCuts cuts;           /* in the order of events, as the next two */
+  EventArray before, after; /* events that are not cut */
+} RoundGroup;
+
+/* A group that is worth its rounds. */
+typedef struct KeptGroup {
+  RoundGroup group;
+  int64_t rounds;
+  double saved, cost; /* cycles in a run of the module: of transfers, and of more strips than one */
+  bool is_taken;
+} KeptGroup;
+
+typedef struct RoundFinder {
+  Arena *arena;
+  const MachineDescription *machine;
+  const ResidencyModel *model;
+  const KernelTable *kernels;
+  bool (*keeps)(void *self, const KernelUse *use, int32_t buffer);
+  RunTouches touches;
+  double times, estimate;  /* of the computation at hand */
+  ARRAY(KeptGroup) groups; /* of it */
+  ARRAY(KernelCut) cuts;
+  ARRAY(RunRooms) rooms;
+  ARRAY(KernelTurns) turns;
+} RoundFinder;
+
+static const RunTouch *touch_at(const RoundFinder *finder, int32_t number) {
+  return &finder->touches.touches.data[number];
+}
+
+/* --- what may change places --- */
+
+/* Bytes of one point of |touch|, 0: it is whole. */
+static int64_t piece_of(const RoundCut *cut, const RunTouch *touch) {
+  int64_t piece = cut != NULL && touch->buffer >= 0 ? cut->pieces[touch->buffer] : 0;
+  return piece * (cut != NULL ? cut->points : 0) == touch->bytes ? piece : 0;
+}
+
+/* |touch| as strip |strip| of |rounds| has it. */
+static RunTouch part_of(const RoundCut *cut, const RunTouch *touch, int64_t rounds, int64_t strip) {
+  RunTouch part = *touch;
+  int64_t piece = piece_of(cut, touch);
+  if (piece == 0) return part;
+  part.bytes = touch->bytes / rounds;
+  part.offset += part.bytes * strip;
+  return part;
+}
+
+/* Whether strip |i| of the Kernel of event |a| and strip |j| of that of |b| touch the same bytes, one of them to write
+ * them.  A cut that is NULL: all of the Kernel. */
+static bool conflict(const RoundFinder *finder, int32_t a, const RoundCut *a_cut, int64_t i, int32_t b,
+                     const RoundCut *b_cut, int64_t j, int64_t rounds) {
+  const int32_t *begins = finder->touches.begins;
+  for (int32_t s = begins[a]; s < begins[a + 1]; s++) {
+    for (int32_t t = begins[b]; t < begins[b + 1]; t++) {
+      const RunTouch *left = touch_at(finder, s), *right = touch_at(finder, t);
+      if ((!left->writes && !right->writes) || !run_touches_meet(left, right)) continue;
+      RunTouch left_part = part_of(a_cut, left, rounds, i), right_part = part_of(b_cut, right, rounds, j);
+      if (run_touches_meet(&left_part, &right_part)) return true;
+    }
+  }
+  return false;
+}
+
+/* Whether strips of |later|, a Kernel after that of |earlier|, may be run before the following ones of that. */
+static bool may_take_turns(const RoundFinder *finder, const RoundCut *earlier, const RoundCut *later, int64_t rounds) {
+  if (!conflict(finder, earlier->event, NULL, 0, later->event, NULL, 0, 1)) return true;
+  for (int64_t i = 1; i < rounds; i++)
+    for (int64_t j = 0; j < i; j++)
+      if (conflict(finder, earlier->event, earlier, i, later->event, later, j, rounds)) return false;
+  return true;
+}
+
+/* Whether no strip overwrites what a later one reads: a result may share its memory with an operand. */
+static bool keeps_operands(const RoundFinder *finder, const RoundCut *cut, int64_t rounds) {
+  const int32_t *begins = finder->touches.begins;
+  for (int32_t w = begins[cut->event]; w < begins[cut->event + 1]; w++) {
+    for (int32_t r = begins[cut->event]; r < begins[cut->event + 1] && touch_at(finder, w)->writes; r++) {
+      const RunTouch *result = touch_at(finder, w), *operand = touch_at(finder, r);
+      if (!operand->reads || !run_touches_meet(result, operand)) continue;
+      for (int64_t i = 1; i < rounds; i++) {
+        RunTouch written = part_of(cut, result, rounds, i - 1), read = part_of(cut, operand, rounds, i);
+        if (run_touches_meet(&written, &read)) return false;
+      }
+      if (operand->slice != result->slice) return false;
+    }
+  }
+  return true;
+}
+
+/* Whether the whole Kernels of |a| and |b| may change places. */
+static bool may_swap(const RoundFinder *finder, int32_t a, int32_t b) {
+  return !conflict(finder, a, NULL, 0, b, NULL, 0, 1);
+}
+
+/* --- how Kernels are cut --- */
+
+/* The only Kernel of its instruction, whose plan may change. */
+static bool is_plain(const RoundFinder *finder, int32_t event) {
+  const RunEvent *of = &finder->touches.events.data[event];
+  if (of->use == NULL || of->use->strip.extent > 0 || finder->model->plan(finder->model->self, of->use) == NULL)
+    return false;
+  return kernel_table_find(finder->kernels, of->instruction)->count == 1;
+}
+
+static bool is_large(const RoundFinder *finder, int32_t event) {
+  for (int32_t t = finder->touches.begins[event]; t < finder->touches.begins[event + 1]; t++)
+    if (touch_at(finder, t)->bytes * LARGE_SHARE >= machine_buffer_usable(finder->machine)) return true;
+  return false;
+}
+
+/* Bytes of all arrays of which strips have parts; 0: it is not cut so. */
+static int64_t cut_by(const RoundFinder *finder, int32_t event, KernelCutWay way, RoundCut *cut) {
+  const Kernel *kernel = finder->touches.events.data[event].use->kernel;
+  int64_t *pieces = ARENA_NEW_ARRAY(finder->arena, int64_t, kernel->buffer_count + 1), bytes = 0;
+  int32_t dim = kernel_strip_dim(kernel, way, pieces);
+  if (dim < 0) return 0;
+  *cut = (RoundCut){event, way, kernel->dims[dim].extent, pieces};
+  for (int32_t b = 0; b < kernel->buffer_count; b++) {
+    pieces[b] *= type_storage_bytes(kernel->buffers[b].type);
+    bytes += pieces[b] * cut->points;
+  }
+  return bytes;
+}
+
+/* Whether |cut| may join |group|; with as many rounds as both may have. */
+static bool may_join(const RoundFinder *finder, const RoundGroup *group, const RoundCut *cut, int64_t *out_rounds) {
+  int64_t rounds = greatest_common_divisor(group->rounds, cut->points);
+  if (group->cuts.count == 0)
+    for (rounds = RUN_MOST_STRIPS; cut->points % rounds != 0;) rounds--;
+  if (rounds < 2 || !keeps_operands(finder, cut, rounds)) return false;
+  for (int64_t c = 0; c < group->cuts.count; c++)
+    if (!may_take_turns(finder, &group->cuts.data[c], cut, rounds)) return false;
+  *out_rounds = rounds;
+  return true;
+}
+
+/* Cuts the Kernel of |event| and adds it to |group|, in the way by which strips have parts of more if that may join. */
+static bool join(const RoundFinder *finder, RoundGroup *group, int32_t event) {
+  RoundCut cuts[2];
+  int64_t bytes[2] = {cut_by(finder, event, KERNEL_CUT_POINTS, &cuts[0]),
+                      cut_by(finder, event, KERNEL_CUT_SUMS, &cuts[1])};
+  int better = bytes[1] > bytes[0];
+  for (int i = 0; i < 2; i++) {
+    int way = i == 0 ? better : !better;
+    int64_t rounds;
+    if (bytes[way] == 0 || !may_join(finder, group, &cuts[way], &rounds)) continue;
+    array_push(&group->cuts, finder->arena, cuts[way]);
+    group->rounds = rounds;
+    return true;
+  }
+  return false;
+}
+
+/* Whether the Kernel of |event| may be run before all rounds. */
+static bool may_be_first(const RoundFinder *finder, const RoundGroup *group, int32_t event) {
+  for (int64_t c = 0; c < group->cuts.count; c++)
+    if (!may_swap(finder, group->cuts.data[c].event, event)) return false;
+  return true;
+}
+
+/* Whether the Kernel of |event| needs to be run after one that is run after all rounds. */
+static bool waits(const RoundFinder *finder, const RoundGroup *group, int32_t event) {
+  for (int64_t i = 0; i < group->after.count; i++)
+    if (!may_swap(finder, group->after.data[i], event)) return true;
+  return false;
+}
+
+/* Adds the Kernel of |event|; false where |group| ends before it: it needs what is only there after all rounds. */
+static bool step(const RoundFinder *finder, RoundGroup *group, int32_t event) {
+  bool is_much = is_large(finder, event), does_wait = waits(finder, group, event);
+  bool is_first = !does_wait && may_be_first(finder, group, event);
+  if (does_wait && is_much) return false;
+  if ((is_much || !is_first) && !does_wait && join(finder, group, event)) return true;
+  array_push(is_first ? &group->before : &group->after, finder->arena, event);
+  return true;
+}
+
+/* --- what it comes to --- */
+
+/* The next of |group|'s Kernels after number |from| that touches the bytes of |touch|, -1: none reads them as parts. */
+static int64_t next_reader(const RoundFinder *finder, const RoundGroup *group, int64_t from, const RunTouch *touch,
+                           int32_t *out_buffer) {
+  for (int64_t c = from + 1; c < group->cuts.count && c <= from + MOST_AHEAD; c++) {
+    const RoundCut *cut = &group->cuts.data[c];
+    for (int32_t t = finder->touches.begins[cut->event]; t < finder->touches.begins[cut->event + 1]; t++) {
+      const RunTouch *other = touch_at(finder, t);
+      if (!run_touches_meet(other, touch)) continue;
+      *out_buffer = other->buffer;
+      return other->reads && other->slice == touch->slice && piece_of(cut, other) > 0 ? c : -1;
+    }
+  }
+  return -1;
+}
+
+/* What a group saves, and what it needs. */
+typedef struct RoundWorth {
+  double saved; /* bytes that need not be loaded, in all rounds */
+  double again; /* bytes that each further round may have to move: weights, and sums both ways */
+  int64_t most; /* bytes, in all rounds, of what goes from one to another at the same time */
+} RoundWorth;
+
+/* What goes from one of a group's Kernels to another. */
+typedef struct RoundFlow {
+  int64_t to;    /* number in the group, -1: nothing */
+  bool is_saved; /* it is loaded otherwise */
+} RoundFlow;
+
+static const KernelUse *use_of(const RoundFinder *finder, const RoundCut *cut) {
+  return finder->touches.events.data[cut->event].use;
+}
+
+/* Of the bytes of |touch| at |group|'s Kernel |from|. */
+static RoundFlow flow_of(const RoundFinder *finder, const RoundGroup *group, int64_t from, const RunTouch *touch) {
+  int32_t buffer;
+  if (piece_of(&group->cuts.data[from], touch) == 0) return (RoundFlow){-1, false};
+  int64_t to = next_reader(finder, group, from, touch, &buffer);
+  if (to < 0) return (RoundFlow){-1, false};
+  return (RoundFlow){to, !finder->keeps(finder->model->self, use_of(finder, &group->cuts.data[to]), buffer)};
+}
+
+static RoundWorth weigh(const RoundFinder *finder, const RoundGroup *group) {
+  RoundWorth worth = {0};
+  int64_t *live = ARENA_NEW_ARRAY(finder->arena, int64_t, group->cuts.count + 1);
+  for (int64_t c = 0; c < group->cuts.count; c++) {
+    const RoundCut *cut = &group->cuts.data[c];
+    for (int32_t t = finder->touches.begins[cut->event]; t < finder->touches.begins[cut->event + 1]; t++) {
+      const RunTouch *touch = touch_at(finder, t);
+      bool is_whole = piece_of(cut, touch) == 0;
+      if (is_whole && !finder->keeps(finder->model->self, use_of(finder, cut), touch->buffer))
+        worth.again += (double)touch->bytes * (touch->writes ? 2 : 1);
+      RoundFlow flow = flow_of(finder, group, c, touch);
+      for (int64_t l = c; l <= flow.to; l++) live[l] += touch->bytes;
+      if (flow.is_saved) worth.saved += (double)touch->bytes;
+    }
+    worth.most = max_i64(worth.most, live[c]);
+  }
+  return worth;
+}
+
+/* The fewest rounds in each of which what goes from one Kernel to another has room. */
+static int64_t fewest_rounds(const RoundFinder *finder, const RoundGroup *group, int64_t most) {
+  int64_t usable = machine_buffer_usable(finder->machine);
+  for (int64_t rounds = 2; rounds < group->rounds; rounds++)
+    if (group->rounds % rounds == 0 && most / rounds <= usable / LIVE_PARTS * LIVE_SHARE) return rounds;
+  return group->rounds;
+}
+
+static void add_cut(RoundFinder *finder, const RoundCut *cut, int64_t rounds) {
+  int64_t usable = machine_buffer_usable(finder->machine);
+  KernelStrip *strips = ARENA_NEW_ARRAY(finder->arena, KernelStrip, rounds);
+  RunRooms rooms;
+  for (int64_t i = 0; i < rounds; i++) {
+    bool is_sum = cut->way == KERNEL_CUT_SUMS;
+    strips[i] = (KernelStrip){.first = cut->points / rounds * i, .extent = cut->points / rounds};
+    strips[i].goes_on = is_sum && i > 0;
+    strips[i].leaves_open = is_sum && i < rounds - 1;
+    rooms.strips[i] = (RunRoom){usable, usable, -1};
+  }
+  const KernelUse *use = finder->touches.events.data[cut->event].use;
+  array_push(&finder->cuts, finder->arena, ((KernelCut){use, (int32_t)rounds, strips}));
+  array_push(&finder->rooms, finder->arena, rooms);
+}
+
+static void add_turns(RoundFinder *finder, const RoundGroup *group, int64_t rounds) {
+  int64_t count = 0;
+  KernelTurn *turns = ARENA_NEW_ARRAY(finder->arena, KernelTurn,
+                                      group->before.count + group->after.count + group->cuts.count * rounds + 1);
+  for (int64_t i = 0; i < group->before.count; i++)
+    turns[count++] = (KernelTurn){finder->touches.events.data[group->before.data[i]].use, 0};
+  for (int32_t round = 0; round < rounds; round++)
+    for (int64_t c = 0; c < group->cuts.count; c++)
+      turns[count++] = (KernelTurn){finder->touches.events.data[group->cuts.data[c].event].use, round};
+  for (int64_t i = 0; i < group->after.count; i++)
+    turns[count++] = (KernelTurn){finder->touches.events.data[group->after.data[i]].use, 0};
+  const HloInstruction *last = use_of(finder, &array_last(&group->cuts))->instruction;
+  array_push(&finder->turns, finder->arena, ((KernelTurns){last, (int32_t)count, turns}));
+}
+
+/* Cycles that more strips than one cost, about: their first and last transfers, which nothing goes on beside, and that
+ * sums are gone on from, a vector at a time. */
+static double cost_of(const RoundFinder *finder, const RoundGroup *group, int64_t rounds) {
+  double cycles = 0;
+  for (int64_t c = 0; c < group->cuts.count; c++) {
+    const RoundCut *cut = &group->cuts.data[c];
+    cycles += 2 * residency_move_cycles(finder->machine, 0, true);
+    for (int32_t t = finder->touches.begins[cut->event]; t < finder->touches.begins[cut->event + 1]; t++) {
+      const RunTouch *touch = touch_at(finder, t);
+      if (cut->way == KERNEL_CUT_SUMS && touch->writes && piece_of(cut, touch) == 0)
+        cycles += (double)touch->bytes / (double)finder->machine->vector_bytes;
+    }
+  }
+  return cycles * (double)(rounds - 1) * finder->times;
+}
+
+/* Keeps |group| if it saves enough. */
+static void keep_group(RoundFinder *finder, const RoundGroup *group) {
+  RoundWorth worth = weigh(finder, group);
+  int64_t rounds = fewest_rounds(finder, group, worth.most);
+  double saved = worth.saved - worth.again * (double)(rounds - 1);
+  if (saved <= 0) return;
+  double cycles = residency_move_cycles(finder->machine, (int64_t)saved, true) * finder->times;
+  if (cycles * LEAST_SHARE < finder->estimate) return;
+  double cost = cost_of(finder, group, rounds);
+  array_push(&finder->groups, finder->arena, ((KeptGroup){*group, rounds, cycles, cost, false}));
+}
+
+/* Takes of the groups that are kept those that save most for what they cost, up to |share| of what all cost. */
+static void take_groups(RoundFinder *finder, double share) {
+  double left = 0;
+  for (int64_t g = 0; g < finder->groups.count; g++) left += finder->groups.data[g].cost * share;
+  for (;;) {
+    KeptGroup *best = NULL;
+    for (int64_t g = 0; g < finder->groups.count; g++) {
+      KeptGroup *group = &finder->groups.data[g];
+      bool is_meant = !group->is_taken && (group->cost <= left || share >= 1);
+      if (is_meant && (best == NULL || group->saved * best->cost > best->saved * group->cost)) best = group;
+    }
+    if (best == NULL) return;
+    best->is_taken = true;
+    left -= best->cost;
+    for (int64_t c = 0; c < best->group.cuts.count; c++) add_cut(finder, &best->group.cuts.data[c], best->rounds);
+    add_turns(finder, &best->group, best->rounds);
+  }
+}
+
+/* Those of |events| from |first| to |last|. */
+static EventArray events_among(const RoundFinder *finder, const EventArray *events, int32_t first, int32_t last) {
+  EventArray among = {0};
+  for (int64_t i = 0; i < events->count; i++)
+    if (first <= events->data[i] && events->data[i] <= last) array_push(&among, finder->arena, events->data[i]);
+  return among;
+}
+
+/* Kernels |first| to |last| of |group| by themselves. */
+static RoundGroup group_among(const RoundFinder *finder, const RoundGroup *group, int64_t first, int64_t last) {
+  RoundGroup among = {.rounds = group->rounds};
+  int32_t begin = group->cuts.data[first].event, end = group->cuts.data[last].event;
+  for (int64_t c = first; c <= last; c++) array_push(&among.cuts, finder->arena, group->cuts.data[c]);
+  among.before = events_among(finder, &group->before, begin, end);
+  among.after = events_among(finder, &group->after, begin, end);
+  return among;
+}
+
+/* Keeps the parts of |group| between which nothing goes that has to be loaded otherwise: where what goes on stays whole
+ * nothing need be cut. */
+static void end_group(RoundFinder *finder, const RoundGroup *group) {
+  int64_t first = 0, reach = 0; /* of the part at hand; up to where something goes */
+  for (int64_t c = 0; c < group->cuts.count; c++) {
+    int32_t event = group->cuts.data[c].event;
+    for (int32_t t = finder->touches.begins[event]; t < finder->touches.begins[event + 1]; t++) {
+      RoundFlow flow = flow_of(finder, group, c, touch_at(finder, t));
+      if (flow.is_saved) reach = max_i64(reach, flow.to);
+    }
+    if (reach > c) continue;
+    RoundGroup part = group_among(finder, group, first, c);
+    if (c > first) keep_group(finder, &part);
+    first = reach = c + 1;
+  }
+}
+
+static void find_groups(RoundFinder *finder) {
+  RoundGroup group = {0};
+  int32_t count = (int32_t)finder->touches.events.count;
+  for (int32_t e = 0; e < count; e++) {
+    bool is_open = group.cuts.count > 0;
+    bool joins =
+        is_plain(finder, e) && (is_open ? step(finder, &group, e) : is_large(finder, e) && join(finder, &group, e));
+    if (joins) continue;
+    if (is_open) end_group(finder, &group);
+    group = (RoundGroup){0};
+    if (is_open && is_plain(finder, e) && is_large(finder, e)) join(finder, &group, e);
+  }
+  if (group.cuts.count > 0) end_group(finder, &group);
+}
+
+RunCuts run_rounds_find(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
+                        const KernelTable *kernels, const MachineDescription *machine, const ResidencyModel *model,
+                        double share, bool (*keeps)(void *self, const KernelUse *use, int32_t buffer)) {
+  RoundFinder finder = {.arena = arena, .machine = machine, .model = model, .kernels = kernels, .keeps = keeps};
+  const double *times = hlo_execution_counts(arena, module, 1);
+  for (int64_t c = 0; c < module->computations.count; c++) {
+    const HloComputation *computation = module->computations.data[c];
+    finder.times = times[computation->id];
+    if (finder.times <= 0) continue;
+    run_touches_find(arena, computation, assignment, kernels, model, false, &finder.touches);
+    finder.estimate = 0;
+    for (int32_t e = 0; e < finder.touches.events.count; e++) {
+      const KernelUse *use = finder.touches.events.data[e].use;
+      const Plan *plan = use != NULL ? model->plan(model->self, use) : NULL;
+      if (plan != NULL) finder.estimate += plan->estimate * finder.times;
+    }
+    finder.groups.count = 0;
+    find_groups(&finder);
+    take_groups(&finder, share);
+  }
+  return (RunCuts){finder.cuts.count, finder.cuts.data, finder.rooms.data, finder.turns.count, finder.turns.data};
+}

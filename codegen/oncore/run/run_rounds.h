@@ -1,0 +1,18 @@
+/* RunRounds: sequences of Kernels that are cut into as many strips each, which take turns: the first strips of all of
+ * them, then the second ones, and so on.  What one makes for the next is then a part of an array, which stays in the
+ * Buffer where the whole array has no room.  Kernels in between that are not cut are run before or after all of them.
+ *
+ * The order is another one than that of the schedule, by which memory was planned.  It is taken only where no two
+ * strips that change places touch the same bytes of memory, unless both read them. */
+#ifndef XLAC_CODEGEN_ONCORE_RUN_RUN_ROUNDS_H
+#define XLAC_CODEGEN_ONCORE_RUN_RUN_ROUNDS_H
+
+#include "codegen/oncore/run/run_strips.h"
+
+/* |share|: what these strips cost together, of what all that are worth it would: those that save most for it.  |keeps|:
+ * whether |use| finds or leaves its |buffer| in the Buffer by what is chosen without strips.  In |arena|. */
+RunCuts run_rounds_find(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
+                        const KernelTable *kernels, const MachineDescription *machine, const ResidencyModel *model,
+                        double share, bool (*keeps)(void *self, const KernelUse *use, int32_t buffer));
+
+#endif
