@@ -295,6 +295,10 @@ int64_t contraction_turned_rows(const ContractionBlocking *blocking);
 /* In how many lanes they are finished. */
 int contraction_turned_lanes(const ContractionBlocking *blocking);
 
+/* Batch entries have nothing in common.  Else rows or columns, of which each chunk brings the whole of the other factor
+ * in: those of which there are clearly more chunks; of nearly as many those that so repeat less. */
+void contraction_choose_split(ContractionBlocking *blocking);
+
 /* Its cost with what its scratch, beyond what is free, is worth in time. */
 double contraction_weighed_cost(const ContractionBlocking *blocking, ContractionScratch limit);
 /* Chooses how much is packed at a time, and lays out the scratch, of a blocking that is complete but for that; false

@@ -20,15 +20,8 @@
 #define FEW_MATRIX_ROWS 5 /* the same of the matrix unit */
 /* Products of narrow types for which there is code of its own: 8 µs by f32 with AVX-512, 2 µs by VDPBF16PS. */
 #define NARROW_PRODUCTS (256 << 10)
-/* Rows or columns of a chunk at least: packing the other factor for it then costs some percent. */
-#define CHUNK_LENGTH 48
-/* Chunks for each thread, which even out how fast threads are, where the product takes so many times the time of what a
- * chunk repeats. */
-enum { MANY_CHUNKS = 4, MANY_REPEATS = 200, FEW_CHUNKS = 2, FEW_REPEATS = 80 };
 /* Times the time of a tile whose rows have to be packed because they meet in the cache. */
 #define PACKED_ROWS 1.02
-/* Batch entries that are enough for any number of threads. */
-#define MANY_ENTRIES 16
 /* Times the least time of a tile's sizes that is not worth trying another tile for, nor more bytes. */
 #define OTHER_TILE_TIME 1.05
 /* Times the time of other tiles that one with a last tile of fewer rows must take: tiles of 49 rows would be 14 + 14 +
@@ -418,47 +411,6 @@ static void choose_in_place(const Kernel *kernel, ContractionBlocking *blocking)
   blocking->rhs_type = kernel->values[source].type;
 }
 
-/* Each chunk of rows or columns packs the whole of the other factor: it must be long enough for that to pay. */
-static int64_t chunks_of(int64_t count, int64_t width) {
-  return ceil_div(count, ceil_div(CHUNK_LENGTH, width));
-}
-
-/* Where chunks repeat what takes |repeated| of |cost| cycles. */
-static int64_t chunks_per_worker(double cost, double repeated) {
-  if (cost >= MANY_REPEATS * repeated) return MANY_CHUNKS;
-  return cost >= FEW_REPEATS * repeated ? FEW_CHUNKS : 1;
-}
-
-static void split_by(ContractionBlocking *blocking, ContractionRole role, int64_t pieces, int64_t chunks,
-                     double repeated) {
-  blocking->split = role;
-  blocking->piece_count = pieces;
-  blocking->chunk_limit = chunks;
-  blocking->chunks_per_worker = chunks_per_worker(blocking->cost, repeated);
-}
-
-/* Nothing asks ahead for the first panel of a chunk. */
-static double first_panel_cost(const ContractionBlocking *blocking) {
-  return blocking->rhs_ahead ? blocking->rhs_entry_cost / (double)blocking->panel_count : 0;
-}
-
-/* Batch entries have nothing in common.  Else rows or columns, of which each chunk brings the whole of the other factor
- * in: those of which there are clearly more chunks; of nearly as many those that so repeat less. */
-static void choose_split(ContractionBlocking *blocking) {
-  int64_t rows = chunks_of(blocking->tile_count, blocking->tile_rows);
-  int64_t columns = chunks_of(blocking->panel_count, blocking->panel_width);
-  int64_t batch = blocking->batch.size;
-  bool are_alike = min_i64(rows, columns) * 4 >= max_i64(rows, columns) * 3;
-  bool by_rows = are_alike ? blocking->rhs_entry_cost <= blocking->lhs_entry_cost : rows > columns;
-  if (batch >= MANY_ENTRIES || (batch >= rows && batch >= columns))
-    split_by(blocking, ROLE_BATCH, batch, batch, 0);
-  else if (by_rows)
-    split_by(blocking, ROLE_ROWS, blocking->tile_count, rows, blocking->rhs_entry_cost);
-  else
-    split_by(blocking, ROLE_COLUMNS, blocking->panel_count, columns,
-             blocking->lhs_entry_cost + first_panel_cost(blocking));
-}
-
 /* Whether where loads of |set| are, or what guards them, is no plain number of steps along |dim|: elements are computed
  * one by one. */
 static bool walks_unevenly(const Kernel *kernel, const ValueSet *set, int dim) {
@@ -775,7 +727,7 @@ static bool complete_blocking(const Kernel *kernel, const VecTarget *target, Con
   contraction_choose_common_guards(kernel, blocking);
   contraction_choose_results_ahead(kernel, target, blocking);
   contraction_choose_registers(kernel, target, blocking);
-  choose_split(blocking);
+  contraction_choose_split(blocking);
   return true;
 }
 
@@ -808,8 +760,4 @@ double contraction_bought_time(const ContractionBlocking *blocking, ContractionS
 
 int64_t contraction_scratch_bytes(const ContractionBlocking *blocking) {
   return blocking->scratch_bytes;
-}
-
-ContractionPieces contraction_pieces(const ContractionBlocking *blocking) {
-  return (ContractionPieces){blocking->piece_count, blocking->chunk_limit, blocking->chunks_per_worker};
 }
