@@ -26,6 +26,12 @@ typedef struct KernelUse {
   bool is_moved; /* it is run where a later instruction's Kernels are (kernel_turns.h) */
 } KernelUse;
 
+/* Whether |use| is a strip, or run elsewhere than the schedule has its instruction: what a plan by itself needs beside
+ * arrays nobody has counted there.  For tables that are cut for a Buffer. */
+static inline bool kernel_use_is_apart(const KernelUse *use) {
+  return use->offsets != NULL || use->is_moved;
+}
+
 /* The Kernels that are run where one instruction is: its own, or those of a sequence of which it is the last. */
 typedef struct KernelUses {
   const HloInstruction *instruction;

@@ -276,7 +276,7 @@ static double cycles_of(void *self, const KernelUse *use, const PlanInterface *i
   PlanKeeper *keeper = self;
   if (plan_to_change(keeper, use) == NULL) return INFINITY;
   bool has_all = interface->limit == 0 || interface->limit == machine_buffer_usable(keeper->machine);
-  bool is_plain = interface->limit == 0 || (use->offsets == NULL && !use->is_moved); /* others need an interface */
+  bool is_plain = interface->limit == 0 || !kernel_use_is_apart(use); /* others need an interface */
   if (is_plain && interface->base == 0 && has_all && interface->room.bytes == 0) return plain_cycles(keeper, use);
   return kept_cycles(keeper, use, interface);
 }

@@ -352,11 +352,10 @@ static void find_bases(Chooser *chooser) {
   for (int32_t e = 0; e < events; e++) chooser->tiles[e] = chooser->bases[e];
 }
 
-/* Whether |event|'s Kernel cannot have the plan that it has by itself, as a strip or one that is run elsewhere: what
- * that needs beside arrays no other pass has counted there, and it finds that where residents are. */
+/* Whether |event|'s Kernel cannot have the plan that it has by itself: what that needs it finds where residents are. */
 static bool needs_interface(const Chooser *chooser, int32_t event) {
   const KernelUse *use = chooser->touches.events.data[event].use;
-  return use != NULL && (use->offsets != NULL || use->is_moved);
+  return use != NULL && kernel_use_is_apart(use);
 }
 
 /* Whether |event|'s Kernel has the plan that it has by itself. */

@@ -11,7 +11,8 @@
 #include "codegen/kernel/kernel_turns.h"
 #include "codegen/oncore/run/run_touches.h"
 
-/* Those of what it begins with, of what it ends with and of what is between: two, two and three. */
+/* Of one Kernel, as many as there are rounds (run_rounds.h).  By itself it has seven at most: of what it begins with,
+ * of what it ends with and of what is between two, two and three. */
 enum { RUN_MOST_STRIPS = 16 };
 
 /* What is left of the Buffer for the tiles of a strip. */
