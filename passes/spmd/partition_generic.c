@@ -19,7 +19,7 @@ typedef struct LocalOperation {
   const HloInstruction *old;
   HloInstruction *made;
   const AxisSharding *const *results; /* by leaf */
-  Arena *arena;                       /* the module's */
+  HloModule *module;
 } LocalOperation;
 
 /* A device's size of dimension |dim| of the result. */
@@ -30,7 +30,7 @@ static int64_t local_size(const LocalOperation *operation, int dim) {
 /* Dimensions that are divided are taken whole. */
 static void fit_slice(const LocalOperation *operation) {
   const SliceRanges *ranges = hlo_instruction_attr(operation->old, HLO_ATTR_SLICE)->value.slice;
-  Arena *arena = operation->arena;
+  Arena *arena = operation->module->arena;
   SliceDimension *dims = ARENA_COPY_ARRAY(arena, SliceDimension, ranges->dims, ranges->rank);
   for (int i = 0; i < ranges->rank; i++) {
     if (operation->results[0]->dims[i].count > 0) dims[i] = (SliceDimension){0, local_size(operation, i), 1};
@@ -50,7 +50,7 @@ static void fit_dynamic_slice(const LocalOperation *operation) {
 static void fit_gather(const LocalOperation *operation) {
   Int64List sizes = hlo_instruction_ints(operation->old, HLO_ATTR_SLICE_SIZES);
   const Shape *whole = operation->old->operands[0]->shape, *local = operation->made->operands[0]->shape;
-  int64_t *fitted = ARENA_COPY_ARRAY(operation->arena, int64_t, sizes.data, sizes.count);
+  int64_t *fitted = ARENA_COPY_ARRAY(operation->module->arena, int64_t, sizes.data, sizes.count);
   for (int i = 0; i < whole->rank; i++) {
     if (local->dims[i] != whole->dims[i] && sizes.data[i] == whole->dims[i]) fitted[i] = local->dims[i];
   }
@@ -72,6 +72,21 @@ static void fit_convolution(const LocalOperation *operation) {
   }
 }
 
+/* The layouts that a call wants its operands in: those of the whole operands, for the parts. */
+static void fit_custom_call(const LocalOperation *operation) {
+  const HloAttr *whole = hlo_instruction_attr(operation->old, HLO_ATTR_OPERAND_LAYOUT_CONSTRAINTS);
+  if (whole == NULL) return;
+  HloAttr local = *whole;
+  int64_t count = whole->value.shapes.count;
+  const Shape **shapes = ARENA_COPY_ARRAY(operation->module->arena, const Shape *, whole->value.shapes.data, count);
+  for (int64_t i = 0; i < count; i++) {
+    const Shape *part = operation->made->operands[i]->shape;
+    if (shape_is_array(part)) shapes[i] = shape_with_layout(operation->module->shapes, part, &shapes[i]->layout);
+  }
+  local.value.shapes.data = shapes;
+  hlo_instruction_set_attr(operation->made, &local);
+}
+
 static const struct {
   HloOpcode opcode;
   void (*fit)(const LocalOperation *operation);
@@ -80,6 +95,7 @@ static const struct {
     {HLO_DYNAMIC_SLICE, fit_dynamic_slice},
     {HLO_GATHER, fit_gather},
     {HLO_CONVOLUTION, fit_convolution},
+    {HLO_CUSTOM_CALL, fit_custom_call},
 };
 
 /* --- by factors --- */
@@ -138,7 +154,7 @@ HloInstruction *spmd_operand_part(Partitioner *partitioner, const HloInstruction
 HloInstruction *spmd_clone_fitted(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors,
                                   const Shape *shape, HloInstruction *const *parts, int count) {
   HloInstruction *made = spmd_clone(partitioner, old, shape, parts, count);
-  LocalOperation operation = {old, made, project_results(partitioner, old, factors), partitioner->module->arena};
+  LocalOperation operation = {old, made, project_results(partitioner, old, factors), partitioner->module};
   for (size_t i = 0; i < sizeof(fits) / sizeof(fits[0]); i++) {
     if (fits[i].opcode == old->opcode) fits[i].fit(&operation);
   }
