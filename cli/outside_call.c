@@ -27,7 +27,7 @@ static bool is_constant(const HloInstruction *operand) {
   return operand->opcode == HLO_CONSTANT && shape_is_scalar(operand->shape);
 }
 
-/* ENTRY { operands as parameters, or constants; ROOT instruction } */
+/* ENTRY { operands as parameters, or constants; ROOT instruction }, with what the instruction calls. */
 static HloModule *module_of(Arena *arena, ShapeTable *shapes, const HloInstruction *instruction) {
   HloModule *module = hlo_module_create(arena, shapes, SV("call"));
   HloComputation *entry = hlo_module_add_computation(module, SV("main"));
@@ -43,6 +43,7 @@ static HloModule *module_of(Arena *arena, ShapeTable *shapes, const HloInstructi
   hlo_computation_set_root(
       entry, hlo_computation_add_clone(entry, instruction, instruction->shape, operands, instruction->operand_count));
   entry->root->loc = instruction->loc;
+  hlo_instruction_copy_called(entry->root);
   return module;
 }
 

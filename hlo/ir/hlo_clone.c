@@ -82,6 +82,33 @@ HloComputation *hlo_computation_clone(HloComputation *computation, HloModule *mo
   return copy;
 }
 
+/* The copy of |computation| in |module|, another than its own, made with those of what it calls unless |copies| has it.
+ */
+static HloComputation *copy_to(HloModule *module, const HloComputation *computation, IntMap *copies) {
+  HloComputation *copy = pointer_map_get(copies, computation);
+  if (copy != NULL) return copy;
+  for (int64_t i = 0; i < computation->instructions.count; i++) {
+    const HloInstruction *instruction = computation->instructions.data[i];
+    int count = hlo_instruction_called_count(instruction);
+    for (int k = 0; k < count; k++) (void)copy_to(module, hlo_instruction_called(instruction, k), copies);
+  }
+  copy = hlo_module_add_computation(module, computation->name);
+  fill_computation(copy, computation, copies, true);
+  pointer_map_set(copies, computation, copy);
+  return copy;
+}
+
+void hlo_instruction_copy_called(HloInstruction *instruction) {
+  Arena *scratch = arena_create();
+  IntMap copies;
+  int_map_init(&copies, scratch);
+  for (int i = 0; i < hlo_instruction_called_count(instruction); i++) {
+    HloModule *module = instruction->parent->module;
+    hlo_instruction_set_called(instruction, i, copy_to(module, hlo_instruction_called(instruction, i), &copies));
+  }
+  arena_destroy(scratch);
+}
+
 HloInstruction *hlo_computation_inline(HloComputation *into, const HloComputation *callee,
                                        HloInstruction *const *arguments) {
   XLAC_CHECK(into != callee && into->module == callee->module);

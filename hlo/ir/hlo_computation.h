@@ -41,7 +41,8 @@ HloInstruction *hlo_computation_parameter(const HloComputation *computation, int
 void hlo_computation_set_root(HloComputation *computation, HloInstruction *root);
 
 /* An instruction equal to |instruction| but for operands and name; attributes are shared (they are immutable), control
- * predecessors are left out.  Both belong to the same module. */
+ * predecessors are left out.  Both belong to the same module, or what is called is copied after it
+ * (hlo_instruction_copy_called). */
 HloInstruction *hlo_computation_add_clone(HloComputation *computation, const HloInstruction *instruction,
                                           const Shape *shape, HloInstruction *const *operands, int operand_count);
 
@@ -69,6 +70,10 @@ void hlo_computation_set_order(HloComputation *computation, HloInstruction *cons
 /* A deep copy (called computations are shared) added to |module|, the one of |computation|, under a unique name (empty:
  * its own). */
 HloComputation *hlo_computation_clone(HloComputation *computation, HloModule *module, StringView name);
+
+/* |instruction| is a clone from another module: what it calls, and what that calls, is copied to its own, whole, and
+ * called from there. */
+void hlo_instruction_copy_called(HloInstruction *instruction);
 
 /* Instructions of |callee| copied into |into| with parameters replaced by |arguments|; returns the copy of the root. */
 HloInstruction *hlo_computation_inline(HloComputation *into, const HloComputation *callee,
