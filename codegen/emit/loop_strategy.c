@@ -198,6 +198,13 @@ static double join_cost(const Kernel *kernel, int stage, int dim, int lanes) {
   return cost;
 }
 
+static bool stage_has_dims(const Kernel *kernel, int stage) {
+  for (int d = 0; stage != KERNEL_OUTER && d < kernel->dim_count; d++) {
+    if (kernel->dims[d].stage == stage) return true;
+  }
+  return false;
+}
+
 /* Time of |stage| per point of the outer dims. */
 static double stage_cost(const Kernel *kernel, int stage, int dim, int lanes) {
   int64_t extent = kernel->dims[dim].extent;
@@ -438,9 +445,21 @@ static void choose_rows(const Kernel *kernel, LoopStrategy *strategy) {
   last->dim = dim;
 }
 
+/* Functions that are computed for one point of the outer dims at a time, in what is outside of the stages and in stages
+ * without inner dims, such as an epilogue.  What else these do goes on beside the folds. */
+static double single_function_cost(const Kernel *kernel) {
+  double cost = 0;
+  for (int v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    if (value->kind != KERNEL_APPLY || stage_has_dims(kernel, value->stage) || apply_cost(value) <= 1) continue;
+    cost += apply_cost(value);
+  }
+  return cost;
+}
+
 /* Chooses an inner walk for every stage that has inner dims; the cost of them all together. */
 static double choose_inner_walks(const Kernel *kernel, const VecTarget *target, int native, LoopStrategy *strategy) {
-  double total = 0;
+  double total = single_function_cost(kernel);
   for (int s = 0; s < kernel->stage_count; s++) {
     double cost = 0;
     int dim = best_inner_dim(kernel, s, native, &cost);
