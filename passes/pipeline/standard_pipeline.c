@@ -112,6 +112,8 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
     HloPassPipeline *simplify = hlo_pass_pipeline_add_fixpoint(pipeline, "simplify", SIMPLIFY_ROUNDS);
     hlo_pass_pipeline_add_optional(simplify, &hlo_constant_folding_pass);
     hlo_pass_pipeline_add_optional(simplify, &hlo_algebraic_simplifier_pass);
+    /* Scatters that are something else have become it; what rows are read of a table is merged with what was read. */
+    hlo_pass_pipeline_add_optional(simplify, &hlo_row_updater_pass);
     hlo_pass_pipeline_add_optional(simplify, &hlo_tuple_simplifier_pass);
     hlo_pass_pipeline_add_optional(simplify, &hlo_while_simplifier_pass);
     hlo_pass_pipeline_add_optional(simplify, &hlo_while_invariant_code_motion_pass);
