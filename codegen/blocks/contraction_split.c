@@ -6,7 +6,11 @@
 #define CHUNK_LENGTH 48
 /* Chunks for each thread, which even out how fast threads are, where the product takes so many times the time of what a
  * chunk repeats. */
-enum { MANY_CHUNKS = 4, MANY_REPEATS = 200, FEW_CHUNKS = 2, FEW_REPEATS = 80 };
+typedef struct ChunkChoice {
+  int64_t chunks;
+  double repeats;
+} ChunkChoice;
+static const ChunkChoice choices[] = {{12, 1200}, {4, 200}, {2, 80}, {1, 0}};
 /* Batch entries that are enough for any number of threads. */
 #define MANY_ENTRIES 16
 
@@ -17,8 +21,9 @@ static int64_t chunks_of(int64_t count, int64_t width) {
 
 /* Where chunks repeat what takes |repeated| of |cost| cycles. */
 static int64_t chunks_per_worker(double cost, double repeated) {
-  if (cost >= MANY_REPEATS * repeated) return MANY_CHUNKS;
-  return cost >= FEW_REPEATS * repeated ? FEW_CHUNKS : 1;
+  const ChunkChoice *choice = choices;
+  while (cost < choice->repeats * repeated) choice++;
+  return choice->chunks;
 }
 
 static void split_by(ContractionBlocking *blocking, ContractionRole role, int64_t pieces, int64_t chunks,

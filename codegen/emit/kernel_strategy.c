@@ -90,13 +90,21 @@ int64_t kernel_unrolled_steps(const Kernel *kernel) {
 /* --- pieces for threads --- */
 
 /* More chunks even out how fast threads are; those of contractions that stream a factor go through all of its pages
- * each. */
+ * each.  A dozen even out cores that differ by a tenth, where each is far longer than what it costs to begin one: in
+ * Kernels that are worth LONG_CHUNKS at least. */
 enum {
-  LOOP_CHUNKS_PER_WORKER = 4,
+  LOOP_CHUNKS_PER_WORKER = 12,
+  SHORT_CHUNKS_PER_WORKER = 4,
+  LONG_CHUNKS = 100,
   STREAM_CHUNKS_PER_WORKER = 1,
   SORT_CHUNKS_PER_WORKER = 2,
-  TILE_CHUNKS_PER_WORKER = 4
+  TILE_CHUNKS_PER_WORKER = 12
 };
+
+/* Where |worthwhile| chunks of the shortest kind would be. */
+static int64_t chunks_for_time(int64_t worthwhile, int64_t chunks_per_worker) {
+  return worthwhile >= LONG_CHUNKS ? chunks_per_worker : min_i64(chunks_per_worker, SHORT_CHUNKS_PER_WORKER);
+}
 
 /* |pieces|: as many as there may be; more than |most| runs of them are not worthwhile. */
 static void set_pieces(KernelStrategy *strategy, int64_t pieces, int64_t most, int64_t chunks_per_worker) {
@@ -123,9 +131,10 @@ static void choose_sort(const Kernel *kernel, KernelStrategy *strategy) {
 static void choose_contraction(const Kernel *kernel, const VecTarget *target, KernelStrategy *strategy) {
   strategy->form = KERNEL_FORM_CONTRACTION;
   ContractionPieces pieces = contraction_pieces(strategy->contraction);
-  int64_t most = min_i64(kernel_blocks_chunk_limit(kernel, target), pieces.chunk_limit);
-  bool is_stream = contraction_streams_rhs(strategy->contraction);
-  set_pieces(strategy, pieces.count, most, is_stream ? STREAM_CHUNKS_PER_WORKER : pieces.chunks_per_worker);
+  int64_t worthwhile = kernel_blocks_chunk_limit(kernel, target), most = min_i64(worthwhile, pieces.chunk_limit);
+  int64_t each = chunks_for_time(worthwhile, pieces.chunks_per_worker);
+  if (contraction_streams_rhs(strategy->contraction)) each = STREAM_CHUNKS_PER_WORKER;
+  set_pieces(strategy, pieces.count, most, each);
   strategy->scratch_bytes = contraction_scratch_bytes(strategy->contraction);
 }
 
@@ -159,8 +168,11 @@ static void choose_loops(const Kernel *kernel, const VecTarget *target, Arena *a
   const LoopStrategy *nest = strategy->form == KERNEL_FORM_LOOPS ? &strategy->loops : NULL;
   bool is_behind = nest != NULL && nest->behind >= 0 && split.dim_count == nest->outer_count;
   int64_t runs = is_behind ? split.piece_count / BEHIND_CHUNK_ROWS : split.piece_count;
-  int64_t most = min_i64(kernel_loops_chunk_limit(kernel, target), runs);
-  set_pieces(strategy, split.piece_count, most, LOOP_CHUNKS_PER_WORKER);
+  int64_t worthwhile = kernel_loops_chunk_limit(kernel, target), most = min_i64(worthwhile, runs);
+  /* shorter pieces of rows come slower from memory; of rows that are divided behind there is a round more than rows */
+  bool is_costly = is_behind || strategy->form == KERNEL_FORM_TRANSPOSE || (split.dim >= 0 && kernel->dim_count > 1);
+  int64_t each = is_costly ? SHORT_CHUNKS_PER_WORKER : LOOP_CHUNKS_PER_WORKER;
+  set_pieces(strategy, split.piece_count, most, chunks_for_time(worthwhile, each));
   if (strategy->piece_count > 1) strategy->split = split;
 }
 
@@ -177,8 +189,8 @@ static void choose_tiles(const Kernel *kernel, const VecTarget *target, Contract
     scratch = max_i64(scratch, parts[p].scratch_bytes);
     indices = max_i64(indices, kernel->parts[p].index_count * INDEX_BYTES);
   }
-  int64_t most = min_i64(kernel_blocks_chunk_limit(kernel, target), tiles);
-  set_pieces(strategy, tiles, most, TILE_CHUNKS_PER_WORKER);
+  int64_t worthwhile = kernel_blocks_chunk_limit(kernel, target), most = min_i64(worthwhile, tiles);
+  set_pieces(strategy, tiles, most, chunks_for_time(worthwhile, TILE_CHUNKS_PER_WORKER));
   strategy->index_bytes = align_up(indices, KERNEL_SCRATCH_ALIGNMENT);
   strategy->scratch_bytes = strategy->row_bytes + strategy->index_bytes + scratch;
 }
