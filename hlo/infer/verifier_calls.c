@@ -28,10 +28,13 @@ static StringView thread_or_main(StringView thread) {
   return thread.size > 0 ? thread : SV("main");
 }
 
-/* Only an async-start leads to another thread, the one it names. */
+/* Only an async-start leads to another thread, the one it names.  What is applied element by element, such as the
+ * reducer of a collective that runs on another thread, is on none of its own: XLA leaves it where it was written. */
 static void verify_threads(Verifier *verifier, const HloInstruction *instruction) {
   int count = hlo_instruction_called_count(instruction);
-  if (count == 0 || instruction->opcode == HLO_ASYNC_UPDATE || instruction->opcode == HLO_ASYNC_DONE) return;
+  bool is_applied = hlo_opcode_has(instruction->opcode, OP_REGION) && instruction->opcode != HLO_FUSION;
+  if (count == 0 || is_applied || instruction->opcode == HLO_ASYNC_UPDATE || instruction->opcode == HLO_ASYNC_DONE)
+    return;
   StringView expected = thread_or_main(instruction->parent->execution_thread);
   const HloAttr *named = hlo_instruction_attr(instruction, HLO_ATTR_ASYNC_EXECUTION_THREAD);
   if (named != NULL) expected = thread_or_main(named->value.text);
