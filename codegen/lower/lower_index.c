@@ -214,11 +214,11 @@ Status element_gather(Lowering *lowering, const HloInstruction *instruction, con
     return STATUS_OK;
   }
   for (int i = 0, next = 0; i < instruction->shape->rank; i++) {
-    if (lowering_list_find(offset_dims, i) < 0) batch[next++] = index[i];
+    if (!int64_list_has(offset_dims, i)) batch[next++] = index[i];
   }
   for (int d = 0, offset = 0; d < operand->shape->rank; d++) {
     inner[d] = index_constant(0);
-    int64_t batching = lowering_list_find(operand_batching, d), component = lowering_list_find(start_map, d);
+    int64_t batching = int64_list_find(operand_batching, d), component = int64_list_find(start_map, d);
     if (batching >= 0) {
       int64_t dim = indices_batching.data[batching];
       inner[d] = batch[dim - (dim > vector_dim ? 1 : 0)];
@@ -229,7 +229,7 @@ Status element_gather(Lowering *lowering, const HloInstruction *instruction, con
       RETURN_IF_ERROR(lower_index_component(lowering, indices, batch, vector_dim, component, &start));
       inner[d] = lowering_clamped_index(lowering, start, operand->shape->dims[d] - sizes.data[d]);
     }
-    if (lowering_list_find(collapsed, d) < 0)
+    if (!int64_list_has(collapsed, d))
       inner[d] = index_add(&lowering->draft.space, inner[d], index[offset_dims.data[offset++]]);
   }
   return lower_element(lowering, operand, inner, out_value);

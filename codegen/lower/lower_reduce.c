@@ -115,7 +115,7 @@ static int begin_walk(Lowering *lowering, const HloInstruction *reduce, const In
   const Shape *input = reduce->operands[0]->shape;
   int stage = lowering_begin_stage(lowering);
   for (int d = 0, next = 0; d < input->rank; d++) {
-    bool is_reduced = lowering_list_find(dimensions, d) >= 0;
+    bool is_reduced = int64_list_has(dimensions, d);
     out_index[d] = is_reduced ? lowering_dim(lowering, input->dims[d], KERNEL_REDUCTION, stage) : outer[next++];
   }
   return stage;
@@ -226,7 +226,7 @@ static bool is_inside_stage(const Lowering *lowering, const HloInstruction *redu
 static bool next_element(const HloInstruction *reduce, IndexExpr *index) {
   Int64List dimensions = hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS);
   for (int d = reduce->operands[0]->shape->rank - 1; d >= 0; d--) {
-    if (lowering_list_find(dimensions, d) < 0) continue;
+    if (!int64_list_has(dimensions, d)) continue;
     if (++index[d].constant < reduce->operands[0]->shape->dims[d]) return true;
     index[d].constant = 0;
   }
@@ -240,7 +240,7 @@ static Status fold_expression(Lowering *lowering, const HloInstruction *reduce, 
   Int64List dimensions = hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS);
   IndexExpr index[MAX_RANK];
   for (int d = 0, next = 0; d < reduce->operands[0]->shape->rank; d++)
-    index[d] = lowering_list_find(dimensions, d) >= 0 ? index_constant(0) : outer[next++];
+    index[d] = int64_list_has(dimensions, d) ? index_constant(0) : outer[next++];
   HloOpcode opcode;
   bool is_simple = lowering_simple_region(region, &opcode);
   PrimitiveType type = reduce->shape->type, wide = is_simple ? lowering_fold_type(opcode, type) : type;

@@ -168,13 +168,6 @@ void lowering_delinearize(Lowering *lowering, IndexExpr linear, const int64_t *d
   }
 }
 
-int64_t lowering_list_find(Int64List list, int64_t wanted) {
-  for (int64_t i = 0; i < list.count; i++) {
-    if (list.data[i] == wanted) return i;
-  }
-  return -1;
-}
-
 PrimitiveType lowering_accumulator_type(PrimitiveType type) {
   return type == TYPE_F16 || type == TYPE_BF16 ? TYPE_F32 : type;
 }

@@ -146,9 +146,6 @@ IndexExpr lowering_address(Lowering *lowering, const Shape *shape, const IndexEx
 void lowering_delinearize(Lowering *lowering, IndexExpr linear, const int64_t *dims, int rank, IndexExpr *out_index);
 IndexExpr lowering_linearize(Lowering *lowering, const IndexExpr *index, const int64_t *dims, int rank);
 
-/* The place of |wanted| in |list|, -1 when it is not there. */
-int64_t lowering_list_find(Int64List list, int64_t wanted);
-
 /* The type in which sums and products of |type| accumulate: those of half precision in f32, rounded once (as in
  * XLA:CPU). */
 PrimitiveType lowering_accumulator_type(PrimitiveType type);

@@ -16,13 +16,12 @@ static Status scatter_target(Lowering *lowering, const HloInstruction *scatter, 
   (void)scatter;
   IndexExpr batch[MAX_RANK];
   for (int i = 0, next = 0; i < updates->rank; i++) {
-    if (lowering_list_find(dims->window, i) < 0) batch[next++] = update[i];
+    if (!int64_list_has(dims->window, i)) batch[next++] = update[i];
   }
   *out_predicate = -1;
   int window_next = 0;
   for (int d = 0; d < operand->rank; d++) {
-    int64_t batching = lowering_list_find(dims->input_batching, d),
-            component = lowering_list_find(dims->scatter_map, d);
+    int64_t batching = int64_list_find(dims->input_batching, d), component = int64_list_find(dims->scatter_map, d);
     int64_t extent = 1;
     out_index[d] = index_constant(0);
     if (batching >= 0) {
@@ -30,7 +29,7 @@ static Status scatter_target(Lowering *lowering, const HloInstruction *scatter, 
       out_index[d] = batch[dim - (dim > dims->index_vector_dim ? 1 : 0)];
       continue;
     }
-    if (lowering_list_find(dims->inserted, d) < 0) {
+    if (!int64_list_has(dims->inserted, d)) {
       int64_t window_dim = dims->window.data[window_next++];
       extent = updates->dims[window_dim];
       out_index[d] = update[window_dim];
@@ -51,15 +50,15 @@ static Status scatter_target(Lowering *lowering, const HloInstruction *scatter, 
 static bool walks_batch(const ScatterDims *dims, int dim) {
   int64_t batch = dim;
   for (int i = 0; i < dims->window.count; i++) batch -= dims->window.data[i] < dim;
-  return lowering_list_find(dims->indices_batching, batch + (batch >= dims->index_vector_dim)) >= 0;
+  return int64_list_has(dims->indices_batching, batch + (batch >= dims->index_vector_dim));
 }
 
 /* Whether the window dimension |dim| of the updates begins at element 0 of the operand's, wherever the window lies. */
 static bool spans_operand(const ScatterDims *dims, int rank, int dim) {
-  int64_t number = lowering_list_find(dims->window, dim);
+  int64_t number = int64_list_find(dims->window, dim);
   for (int d = 0; d < rank; d++) {
-    if (lowering_list_find(dims->inserted, d) >= 0 || lowering_list_find(dims->input_batching, d) >= 0) continue;
-    if (number-- == 0) return lowering_list_find(dims->scatter_map, d) < 0;
+    if (int64_list_has(dims->inserted, d) || int64_list_has(dims->input_batching, d)) continue;
+    if (number-- == 0) return !int64_list_has(dims->scatter_map, d);
   }
   return false;
 }
@@ -67,7 +66,7 @@ static bool spans_operand(const ScatterDims *dims, int rank, int dim) {
 /* Updates of one element come one after the other; what they are of decides what does not meet. */
 static KernelDimKind update_dim_kind(const HloInstruction *scatter, const ScatterDims *dims, int dim) {
   if (hlo_instruction_bool(scatter, HLO_ATTR_UNIQUE_INDICES, false)) return KERNEL_PARALLEL;
-  if (lowering_list_find(dims->window, dim) < 0) return walks_batch(dims, dim) ? KERNEL_APART : KERNEL_SEQUENTIAL;
+  if (!int64_list_has(dims->window, dim)) return walks_batch(dims, dim) ? KERNEL_APART : KERNEL_SEQUENTIAL;
   return spans_operand(dims, scatter->operands[0]->shape->rank, dim) ? KERNEL_APART : KERNEL_PARALLEL;
 }
 
@@ -90,7 +89,7 @@ Status root_scatter(Lowering *lowering, const HloInstruction *scatter) {
   IndexExpr update[MAX_RANK], target[MAX_RANK];
   for (int pass = 0; pass < 2; pass++) { /* scatter dims outside, in order; window dims inside */
     for (int i = 0; i < updates->rank; i++) {
-      bool is_window = lowering_list_find(dims.window, i) >= 0;
+      bool is_window = int64_list_has(dims.window, i);
       if (is_window != (pass == 1)) continue;
       update[i] = lowering_dim(lowering, updates->dims[i], update_dim_kind(scatter, &dims, i), KERNEL_OUTER);
     }

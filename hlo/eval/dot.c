@@ -27,7 +27,7 @@ static DotSide dot_side(const Shape *shape, Int64List batch, Int64List contracti
   int64_t others[EVAL_MAX_RANK];
   Int64List free = {0, others};
   for (int64_t i = 0; i < shape->rank; i++)
-    if (!eval_list_has(batch, i) && !eval_list_has(contracting, i) && i != dropped) others[free.count++] = i;
+    if (!int64_list_has(batch, i) && !int64_list_has(contracting, i) && i != dropped) others[free.count++] = i;
   add_dimensions(&side, shape, batch, &side.batch);
   if (contracting_last) {
     add_dimensions(&side, shape, free, &side.free);
@@ -100,7 +100,7 @@ static void side_order(const Shape *shape, Int64List batch, Int64List contractin
   for (int64_t i = 0; i < batch.count; i++) out_order[count++] = batch.data[i];
   for (int64_t i = 0; i < contracting.count && !contracting_last; i++) out_order[count++] = contracting.data[i];
   for (int64_t i = 0; i < shape->rank; i++)
-    if (!eval_list_has(batch, i) && !eval_list_has(contracting, i)) out_order[count++] = i;
+    if (!int64_list_has(batch, i) && !int64_list_has(contracting, i)) out_order[count++] = i;
   for (int64_t i = 0; i < contracting.count && contracting_last; i++) out_order[count++] = contracting.data[i];
 }
 
@@ -164,7 +164,7 @@ static RaggedDot ragged_dot(EvalStep *step) {
   const Shape *lhs = eval_operand_shape(step, 0), *rhs = eval_operand_shape(step, 1);
   RaggedDot ragged = {.ragged = hlo_instruction_ints(dot, HLO_ATTR_LHS_RAGGED_DIMS).data[0],
                       .group = groups.count > 0 ? groups.data[0] : -1};
-  ragged.is_contracting = eval_list_has(contracting, ragged.ragged);
+  ragged.is_contracting = int64_list_has(contracting, ragged.ragged);
   ragged.lhs = dot_side(lhs, batch, contracting, true, -1);
   ragged.rhs = dot_side(rhs, hlo_instruction_ints(dot, HLO_ATTR_RHS_BATCH_DIMS),
                         hlo_instruction_ints(dot, HLO_ATTR_RHS_CONTRACTING_DIMS), false, ragged.group);
@@ -180,7 +180,7 @@ Status eval_ragged_dot(EvalStep *step) {
   const Literal *sizes = eval_operand(step, 2);
   Int64List lhs_ragged = hlo_instruction_ints(dot, HLO_ATTR_LHS_RAGGED_DIMS);
   Int64List lhs_batch = hlo_instruction_ints(dot, HLO_ATTR_LHS_BATCH_DIMS);
-  if (sizes->shape->rank != 1 || lhs_ragged.count != 1 || eval_list_has(lhs_batch, lhs_ragged.data[0]))
+  if (sizes->shape->rank != 1 || lhs_ragged.count != 1 || int64_list_has(lhs_batch, lhs_ragged.data[0]))
     return eval_error(step, "cannot be evaluated with groups along batch dimensions");
   RaggedDot ragged = ragged_dot(step);
   PrimitiveType type = eval_sum_type(step);

@@ -171,7 +171,7 @@ static void tie_scatter(OperandSizes *sizes, const HloInstruction *scatter) {
       int64_t from = 0;
       for (int d = 0; d < scatter->operands[i]->shape->rank; d++) {
         tie(sizes, count + 1, d, i, d);
-        if (eval_list_has(windows, d)) continue;
+        if (int64_list_has(windows, d)) continue;
         from += from == vector;
         tie(sizes, count, from++, i, d);
       }

@@ -132,8 +132,6 @@ void eval_copy_box(size_t unit, int rank, const int64_t *dims, char *to, const i
 /* Fills an array with copies of one element. */
 void eval_fill(Literal *target, const void *element);
 
-bool eval_list_has(Int64List list, int64_t value);
-
 /* --- contractions --- */
 
 /* out[m][n] += a[m][k] * b[k][n], dense work numbers of |lane|; rounding as described in README.md. */

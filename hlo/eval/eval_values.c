@@ -79,12 +79,6 @@ int64_t eval_offset(int rank, const int64_t *index, const int64_t *strides) {
   return offset;
 }
 
-bool eval_list_has(Int64List list, int64_t value) {
-  for (int64_t i = 0; i < list.count; i++)
-    if (list.data[i] == value) return true;
-  return false;
-}
-
 #define COPY_ROW(Unit)                                                                            \
   for (int64_t i = 0; i < count;                                                                  \
        i++, to += to_stride * (int64_t)sizeof(Unit), from += from_stride * (int64_t)sizeof(Unit)) \

@@ -52,7 +52,7 @@ static void slice_start(const IndexMap *map, const int64_t *batch, int64_t *out_
 static int window_dimensions(int rank, Int64List left_out, Int64List batching, int64_t *out_dimensions) {
   int count = 0;
   for (int i = 0; i < rank; i++)
-    if (!eval_list_has(left_out, i) && !eval_list_has(batching, i)) out_dimensions[count++] = i;
+    if (!int64_list_has(left_out, i) && !int64_list_has(batching, i)) out_dimensions[count++] = i;
   return count;
 }
 
@@ -62,7 +62,7 @@ static int strides_of_dimensions(const Shape *shape, Int64List list, bool inside
   int count = 0;
   eval_strides(shape, strides);
   for (int i = 0; i < shape->rank; i++)
-    if (eval_list_has(list, i) == inside) out_strides[count++] = strides[i];
+    if (int64_list_has(list, i) == inside) out_strides[count++] = strides[i];
   return count;
 }
 

@@ -21,7 +21,7 @@ LaneKernel *eval_accumulating_kernel(const EvalFrame *region, PrimitiveType type
 static void result_strides(const Shape *from, Int64List reduced, int64_t *out_strides) {
   int64_t stride = 1;
   for (int i = from->rank - 1; i >= 0; i--) {
-    out_strides[i] = eval_list_has(reduced, i) ? 0 : stride;
+    out_strides[i] = int64_list_has(reduced, i) ? 0 : stride;
     if (out_strides[i]) stride *= from->dims[i];
   }
 }

@@ -48,7 +48,7 @@ Status eval_reverse(EvalStep *step) {
   eval_strides(shape, strides);
   eval_strides(shape, to_strides);
   for (int i = 0; i < shape->rank; i++) {
-    if (!eval_list_has(dimensions, i)) continue;
+    if (!int64_list_has(dimensions, i)) continue;
     start += strides[i] * (shape->dims[i] - 1);
     strides[i] = -strides[i];
   }

@@ -100,7 +100,7 @@ static Status check_group_sizes(const InferContext *context, RaggedDot *dot) {
     found = dot->lhs.batch.data[i] == dot->ragged;
     if (!found) outer[count++] = lhs->dims[dot->lhs.batch.data[i]];
   }
-  bool is_contracting = infer_list_has(dot->lhs.contracting, dot->ragged);
+  bool is_contracting = int64_list_has(dot->lhs.contracting, dot->ragged);
   for (int64_t i = 0; i < dot->lhs.contracting.count && is_contracting && !found; i++) {
     found = dot->lhs.contracting.data[i] == dot->ragged;
     if (!found) outer[count++] = lhs->dims[dot->lhs.contracting.data[i]];
@@ -142,7 +142,7 @@ Status infer_ragged_dot(const InferContext *context, const Shape **out_shape) {
   dot.ragged = (int)ragged.data[0];
   RETURN_IF_ERROR(check_group_sizes(context, &dot));
   RETURN_IF_ERROR(take_group_dimension(context, &dot));
-  bool is_contracting = infer_list_has(dot.lhs.contracting, dot.ragged);
+  bool is_contracting = int64_list_has(dot.lhs.contracting, dot.ragged);
   return finish_dot(context, &dot.lhs, &dot.rhs, is_contracting ? dot.group_count : -1, out_shape);
 }
 

@@ -97,13 +97,6 @@ Status infer_one_dimension(const InferContext *context, int rank, int *out_dimen
   return STATUS_OK;
 }
 
-bool infer_list_has(Int64List list, int64_t value) {
-  for (int64_t i = 0; i < list.count; i++) {
-    if (list.data[i] == value) return true;
-  }
-  return false;
-}
-
 bool infer_list_is_sorted(Int64List list) {
   for (int64_t i = 1; i < list.count; i++) {
     if (list.data[i - 1] >= list.data[i]) return false;

@@ -57,7 +57,6 @@ bool infer_is_dynamic(const Shape *shape, int dimension);
 MUST_USE Status infer_mark_dimensions(const InferContext *context, HloAttrId id, int rank, bool *seen);
 /* The only entry of 'dimensions', in range of |rank|. */
 MUST_USE Status infer_one_dimension(const InferContext *context, int rank, int *out_dimension);
-bool infer_list_has(Int64List list, int64_t value);
 bool infer_list_is_sorted(Int64List list); /* strictly */
 
 /* --- the stated shape --- */

@@ -10,18 +10,6 @@ static DimensionSize same(int operand, int64_t dimension) {
       .kind = DIMENSION_SAME, .operand = operand, .count = 1, .dimension = dimension, .last_dimension = dimension};
 }
 
-static bool has(Int64List list, int64_t value) {
-  for (int64_t i = 0; i < list.count; i++)
-    if (list.data[i] == value) return true;
-  return false;
-}
-
-/* The |n|-th of 0, 1, … that is in none of the lists. */
-static int64_t other_dimension(Int64List a, Int64List b, int64_t n) {
-  for (int64_t i = 0;; i++)
-    if (!has(a, i) && !has(b, i) && n-- == 0) return i;
-}
-
 /* --- what keeps dimensions --- */
 
 static DimensionSize of_elementwise(const HloInstruction *instruction, int leaf, int64_t dimension) {
@@ -89,7 +77,7 @@ static DimensionSize of_top(const HloInstruction *topk, int leaf, int64_t dimens
 
 static DimensionSize of_set_size(const HloInstruction *set, int leaf, int64_t dimension) {
   (void)leaf;
-  if (!has(hlo_instruction_ints(set, HLO_ATTR_DIMENSIONS), dimension)) return same(0, dimension);
+  if (!int64_list_has(hlo_instruction_ints(set, HLO_ATTR_DIMENSIONS), dimension)) return same(0, dimension);
   const HloInstruction *size = set->operands[1];
   bool is_bound =
       size->opcode == HLO_CONSTANT && literal_get_int(hlo_instruction_literal(size), 0) == set->shape->dims[dimension];
@@ -188,7 +176,7 @@ static DimensionSize of_reshape(const HloInstruction *reshape, int leaf, int64_t
 
 static DimensionSize of_concatenate(const HloInstruction *concatenate, int leaf, int64_t dimension) {
   (void)leaf;
-  bool is_joined = has(hlo_instruction_ints(concatenate, HLO_ATTR_DIMENSIONS), dimension);
+  bool is_joined = int64_list_has(hlo_instruction_ints(concatenate, HLO_ATTR_DIMENSIONS), dimension);
   DimensionSizeKind kind = is_joined ? DIMENSION_SUM : DIMENSION_SAME;
   return (DimensionSize){
       .kind = kind, .count = concatenate->operand_count, .dimension = dimension, .last_dimension = dimension};
@@ -205,7 +193,7 @@ static DimensionSize of_pad(const HloInstruction *pad, int leaf, int64_t dimensi
 static DimensionSize of_reduce(const HloInstruction *reduce, int leaf, int64_t dimension) {
   (void)leaf;
   Int64List none = {0};
-  int64_t from = other_dimension(hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS), none, dimension);
+  int64_t from = int64_lists_omitted(hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS), none, dimension);
   return (DimensionSize){
       .kind = DIMENSION_SAME, .count = reduce->operand_count / 2, .dimension = from, .last_dimension = from};
 }
@@ -244,8 +232,8 @@ static DimensionSize of_dot(const HloInstruction *dot, int leaf, int64_t dimensi
                            .last_dimension = rhs_batch.data[dimension]};
   int64_t free = dimension - lhs_batch.count;
   int64_t lhs_free = dot->operands[0]->shape->rank - lhs_batch.count - lhs_gone.count;
-  if (free < lhs_free) return same(0, other_dimension(lhs_batch, lhs_gone, free));
-  return same(1, other_dimension(rhs_batch, rhs_gone, free - lhs_free));
+  if (free < lhs_free) return same(0, int64_lists_omitted(lhs_batch, lhs_gone, free));
+  return same(1, int64_lists_omitted(rhs_batch, rhs_gone, free - lhs_free));
 }
 
 static DimensionSize of_convolution(const HloInstruction *convolution, int leaf, int64_t dimension) {
@@ -268,13 +256,12 @@ static DimensionSize of_gather(const HloInstruction *gather, int leaf, int64_t d
   Int64List batching = hlo_instruction_ints(gather, HLO_ATTR_OPERAND_BATCHING_DIMS);
   for (int64_t i = 0; i < offsets.count; i++) {
     if (offsets.data[i] != dimension) continue;
-    int64_t from = other_dimension(collapsed, batching, i);
+    int64_t from = int64_lists_omitted(collapsed, batching, i);
     return sizes.data[from] == gather->operands[0]->shape->dims[from] ? same(0, from) : bound;
   }
-  int64_t nth = 0;
-  for (int64_t i = 0; i < dimension; i++) nth += !has(offsets, i);
+  int64_t nth = int64_lists_omitted_below(offsets, none, dimension);
   int64_t vector = hlo_instruction_int(gather, HLO_ATTR_INDEX_VECTOR_DIM, gather->operands[1]->shape->rank);
-  int64_t index = other_dimension((Int64List){1, &vector}, none, nth);
+  int64_t index = int64_lists_omitted((Int64List){1, &vector}, none, nth);
   Int64List batch = hlo_instruction_ints(gather, HLO_ATTR_START_INDICES_BATCHING_DIMS);
   for (int64_t i = 0; i < batch.count; i++) {
     if (batch.data[i] == index)

@@ -6,6 +6,7 @@
 #define XLAC_HLO_IR_HLO_ATTRIBUTE_H
 
 #include "base/diagnostic.h"
+#include "hlo/ir/int64_list.h"
 #include "hlo/type/literal.h"
 #include "hlo/type/shape.h"
 
@@ -78,11 +79,6 @@ typedef enum HloEnumId {
 ComparisonDirection comparison_direction_exchanged(ComparisonDirection direction);
 
 /* --- structured values --- */
-
-typedef struct Int64List {
-  int64_t count;
-  const int64_t *data;
-} Int64List;
 
 typedef struct WindowDimension {
   int64_t size, stride, pad_low, pad_high, base_dilation, window_dilation; /* base: lhs_dilate; window: rhs_dilate */

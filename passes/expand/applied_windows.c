@@ -158,13 +158,6 @@ typedef struct ScatterWalk {
   int rank, batch_rank; /* of the updates; of what comes before windows */
 } ScatterWalk;
 
-static int64_t find(Int64List list, int64_t wanted) {
-  for (int64_t i = 0; i < list.count; i++) {
-    if (list.data[i] == wanted) return i;
-  }
-  return -1;
-}
-
 /* Component |component| of the index vector for the update at |place|. */
 static HloInstruction *index_component(GraphBuilder *inside, const ScatterWalk *walk, HloInstruction *indices,
                                        HloInstruction *place, int64_t component) {
@@ -191,11 +184,11 @@ static HloInstruction *scatter_place(GraphBuilder *inside, const ScatterWalk *wa
   *out_fits = graph_integer(inside, TYPE_PRED, 1, NULL);
   for (int d = 0, window = walk->batch_rank; d < walk->operand->rank; d++) {
     HloInstruction *at = graph_integer(inside, TYPE_S64, 0, NULL);
-    int64_t size = 1, component = find(map, d), batch = find(batching, d);
+    int64_t size = 1, component = int64_list_find(map, d), batch = int64_list_find(batching, d);
     if (batch >= 0) {
       int64_t dim = batched.data[batch];
       at = place_digit(inside, place, walk->updates, walk->rank, (int)(dim - (dim > vector_dim ? 1 : 0)));
-    } else if (find(inserted, d) < 0) {
+    } else if (!int64_list_has(inserted, d)) {
       size = walk->updates[window];
       at = place_digit(inside, place, walk->updates, walk->rank, window++);
     }
@@ -242,7 +235,7 @@ HloInstruction *expand_applied_scatter(GraphBuilder *builder) {
   walk.updates = ARENA_NEW_ARRAY(builder->scratch, int64_t, updates->rank + 1);
   int64_t *permutation = ARENA_NEW_ARRAY(builder->scratch, int64_t, updates->rank + 1);
   for (int d = 0; d < updates->rank; d++) {
-    if (find(windows, d) < 0) permutation[walk.batch_rank++] = d;
+    if (!int64_list_has(windows, d)) permutation[walk.batch_rank++] = d;
   }
   for (int i = 0; i < windows.count; i++) permutation[walk.batch_rank + i] = windows.data[i];
   for (int d = 0; d < updates->rank; d++) walk.updates[d] = updates->dims[permutation[d]];

@@ -10,13 +10,6 @@
 static const HloAttrId batch_ids[] = {HLO_ATTR_LHS_BATCH_DIMS, HLO_ATTR_RHS_BATCH_DIMS};
 static const HloAttrId contracting_ids[] = {HLO_ATTR_LHS_CONTRACTING_DIMS, HLO_ATTR_RHS_CONTRACTING_DIMS};
 
-static bool list_has(Int64List list, int64_t wanted) {
-  for (int64_t i = 0; i < list.count; i++) {
-    if (list.data[i] == wanted) return true;
-  }
-  return false;
-}
-
 /* --- types --- */
 
 static PrimitiveType sum_type(const HloInstruction *product) {
@@ -104,8 +97,8 @@ static HloInstruction *expand_ragged_dot(GraphBuilder *builder) {
   Int64List group = hlo_instruction_ints(ragged_dot, HLO_ATTR_RHS_GROUP_DIMS);
   Int64List batch = hlo_instruction_ints(ragged_dot, HLO_ATTR_LHS_BATCH_DIMS);
   HloInstruction *sizes = graph_operand(builder, 2), *lhs = graph_operand(builder, 0);
-  if (sizes->shape->rank != 1 || ragged.count != 1 || list_has(batch, ragged.data[0])) return NULL;
-  bool is_summed = list_has(hlo_instruction_ints(ragged_dot, HLO_ATTR_LHS_CONTRACTING_DIMS), ragged.data[0]);
+  if (sizes->shape->rank != 1 || ragged.count != 1 || int64_list_has(batch, ragged.data[0])) return NULL;
+  bool is_summed = int64_list_has(hlo_instruction_ints(ragged_dot, HLO_ATTR_LHS_CONTRACTING_DIMS), ragged.data[0]);
   if (group.count != (is_summed ? 0 : 1)) return NULL;
   HloInstruction *factors[] = {lhs_by_group(builder, lhs, sizes, ragged.data[0]), graph_operand(builder, 1)};
   const Shape *shape = ragged_dot->shape;

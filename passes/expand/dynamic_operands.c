@@ -295,12 +295,6 @@ static Status hide_from_update(Hiding *hiding, HloInstruction **out_result) {
   return STATUS_OK;
 }
 
-static bool has(Int64List list, int64_t value) {
-  for (int64_t i = 0; i < list.count; i++)
-    if (list.data[i] == value) return true;
-  return false;
-}
-
 /* The size of any of the updates along |dimension|, which all have the same. */
 static HloInstruction *size_of_updates(const Hiding *hiding, int64_t dimension) {
   const HloInstruction *scatter = hiding->user;
@@ -329,12 +323,13 @@ static Status window_ends(Hiding *hiding, HloInstruction **out_ends) {
   const Shape *array = scatter->operands[0]->shape, *shape = scatter->operands[updates]->shape;
   int64_t to = 0;
   for (int64_t i = 0; i < windows.count; i++, to++) {
-    while (has(inserted, to) || has(batching, to)) to++;
+    while (int64_list_has(inserted, to) || int64_list_has(batching, to)) to++;
     HloInstruction *size = size_of_updates(hiding, windows.data[i]);
     if (size == NULL) continue;
     bool is_all = true;
     for (int k = 0; k < updates - 1; k++) is_all = is_all && size_of_operand(hiding, k, to) == size;
-    if (shape->dims[windows.data[i]] != array->dims[to] || (!is_all && has(placed, to))) return refuse(hiding, updates);
+    if (shape->dims[windows.data[i]] != array->dims[to] || (!is_all && int64_list_has(placed, to)))
+      return refuse(hiding, updates);
     if (!is_all) out_ends[to] = end_inside(hiding->builder, size, size_of_operand(hiding, 0, to));
   }
   return STATUS_OK;
@@ -375,7 +370,7 @@ static Status hide_from_scatter(Hiding *hiding, HloInstruction **out_result) {
   int64_t in_updates = 0;
   for (int64_t d = 0; d < shape->rank; d++) {
     if (d == vector) continue;
-    while (has(windows, in_updates)) in_updates++;
+    while (int64_list_has(windows, in_updates)) in_updates++;
     HloInstruction *size = size_of_operand(hiding, indices, d);
     if (size == NULL) size = size_of_updates(hiding, in_updates);
     in_updates++;

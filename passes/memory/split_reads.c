@@ -15,12 +15,6 @@ enum { SHIFTS_IN_WHOLE = 8 };
 /* A part of a result that is joined from more arrays takes each of them in turn. */
 enum { MOST_JOINED = 8 };
 
-static bool has(Int64List list, int64_t value) {
-  for (int64_t i = 0; i < list.count; i++)
-    if (list.data[i] == value) return true;
-  return false;
-}
-
 static void read_whole(const HloInstruction *instruction, SplitRead *out_reads) {
   for (int i = 0; i < instruction->operand_count; i++) out_reads[i] = (SplitRead){SPLIT_READ_WHOLE, 0, 0, 0};
 }
@@ -40,7 +34,8 @@ static bool where_new_or_same(const HloInstruction *instruction, int dimension, 
 }
 
 static bool where_not_named(const HloInstruction *instruction, int dimension, const DimensionSize *size) {
-  return size->kind == DIMENSION_SAME && !has(hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS), dimension);
+  return size->kind == DIMENSION_SAME &&
+         !int64_list_has(hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS), dimension);
 }
 
 /* Elements of the operand between those of the result would have to be told from those that are not there. */
@@ -245,7 +240,7 @@ static bool reads_sliced(const HloInstruction *slice, int dimension, int64_t sca
 static bool reads_joined(const HloInstruction *concatenate, int dimension, int64_t scale, SplitRead *out_reads,
                          int64_t *out_coarser) {
   (void)out_coarser;
-  bool is_joined = has(hlo_instruction_ints(concatenate, HLO_ATTR_DIMENSIONS), dimension);
+  bool is_joined = int64_list_has(hlo_instruction_ints(concatenate, HLO_ATTR_DIMENSIONS), dimension);
   for (int64_t i = 0, begin = 0; i < concatenate->operand_count; i++) {
     out_reads[i] = (SplitRead){dimension, scale, begin, -begin};
     if (is_joined) begin += concatenate->operands[i]->shape->dims[dimension];
@@ -253,30 +248,13 @@ static bool reads_joined(const HloInstruction *concatenate, int dimension, int64
   return !is_joined || concatenate->operand_count <= MOST_JOINED;
 }
 
-static int64_t place_of(Int64List list, int64_t value) {
-  for (int64_t i = 0; i < list.count; i++)
-    if (list.data[i] == value) return i;
-  return -1;
-}
-
-/* Which of the dimensions that are in neither list |dimension| is. */
-static int64_t rank_among_others(Int64List a, Int64List b, int64_t dimension) {
-  int64_t rank = 0;
-  for (int64_t i = 0; i < dimension; i++) rank += !has(a, i) && !has(b, i);
-  return rank;
-}
-
-static int64_t nth_other(Int64List list, int64_t n) {
-  for (int64_t i = 0;; i++)
-    if (!has(list, i) && n-- == 0) return i;
-}
-
 /* The dimension of a scatter's updates that goes with dimension |dimension| of its indices. */
 static int64_t update_of_index(const HloInstruction *scatter, int64_t dimension) {
   int64_t vector = hlo_instruction_int(scatter, HLO_ATTR_INDEX_VECTOR_DIM, -1);
   if (dimension == vector) return -1;
   Int64List windows = hlo_instruction_ints(scatter, HLO_ATTR_UPDATE_WINDOW_DIMS);
-  return nth_other(windows, rank_among_others((Int64List){1, &vector}, (Int64List){0}, dimension));
+  Int64List none = {0};
+  return int64_lists_omitted(windows, none, int64_lists_omitted_below((Int64List){1, &vector}, none, dimension));
 }
 
 /* Arrays and updates of a scatter, whose operands they are beside the indices. */
@@ -297,15 +275,15 @@ static bool reads_scatter(const HloInstruction *scatter, int dimension, int64_t 
   Int64List inserted = hlo_instruction_ints(scatter, HLO_ATTR_INSERTED_WINDOW_DIMS);
   Int64List batch = hlo_instruction_ints(scatter, HLO_ATTR_INPUT_BATCHING_DIMS);
   int arrays = (scatter->operand_count - 1) / 2;
-  int64_t number = place_of(batch, dimension);
+  int64_t number = int64_list_find(batch, dimension);
   if (number >= 0) {
     int64_t index = hlo_instruction_ints(scatter, HLO_ATTR_SCATTER_INDICES_BATCHING_DIMS).data[number];
     out_reads[arrays] = (SplitRead){(int)index, scale, 0, 0};
     read_scattered(scatter, dimension, update_of_index(scatter, index), scale, out_reads);
     return true;
   }
-  if (has(inserted, dimension)) return false;
-  int64_t window = windows.data[rank_among_others(inserted, batch, dimension)];
+  if (int64_list_has(inserted, dimension)) return false;
+  int64_t window = windows.data[int64_lists_omitted_below(inserted, batch, dimension)];
   if (scatter->operands[arrays + 1]->shape->dims[window] != scatter->operands[0]->shape->dims[dimension]) return false;
   read_scattered(scatter, dimension, window, scale, out_reads);
   return true;
@@ -429,7 +407,8 @@ static bool fold_reads_reduce(const HloInstruction *reduce, int operand, int dim
                               SplitRead *out_reads, HloOpcode *out_opcode) {
   (void)operand;
   const HloInstruction *root = hlo_instruction_computation(reduce, HLO_ATTR_TO_APPLY)->root;
-  if (reduce->operand_count != 2 || !has(hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS), dimension)) return false;
+  if (reduce->operand_count != 2 || !int64_list_has(hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS), dimension))
+    return false;
   if (root->operand_count != 2 || root->operands[0] == root->operands[1]) return false;
   if (root->operands[0]->opcode != HLO_PARAMETER || root->operands[1]->opcode != HLO_PARAMETER) return false;
   if (root->shape->type != reduce->operands[0]->shape->type || !can_combine(root->opcode, root->shape->type))
@@ -475,7 +454,7 @@ static bool fold_reads_scatter(const HloInstruction *scatter, int operand, int d
   for (int64_t i = 0; i < scatter->operands[1]->shape->rank; i++) {
     int64_t update = update_of_index(scatter, i);
     if (update < 0 || dimension != (operand == 1 ? i : update)) continue;
-    if (has(batch, i)) return false;
+    if (int64_list_has(batch, i)) return false;
     out_reads[1] = (SplitRead){(int)i, scale, 0, 0};
     out_reads[2] = (SplitRead){(int)update, scale, 0, 0};
     *out_opcode = HLO_SCATTER;

@@ -186,13 +186,6 @@ static HloInstruction *dot_of_ones(HloInstruction *dot) {
   return made;
 }
 
-static bool contains(Int64List list, int64_t d) {
-  for (int64_t i = 0; i < list.count; i++) {
-    if (list.data[i] == d) return true;
-  }
-  return false;
-}
-
 static bool is_plain_dot(const HloInstruction *dot) {
   if (dot->opcode != HLO_DOT || hlo_instruction_attr(dot, HLO_ATTR_SPARSITY_CONFIG) != NULL) return false;
   if (!shape_is_array(dot->shape) || shape_is_dynamic(dot->shape) || dot->shape->rank > RANK_LIMIT) return false;
@@ -254,7 +247,7 @@ static HloInstruction *dot_broadcast(HloInstruction *dot) {
     int64_t batch = hlo_instruction_ints(dot, sides[s].batch).count;
     for (int d = 0; d < broadcast->shape->rank; d++) {
       numbers[d] = rank;
-      if (!contains(own, d) && in_result[d] >= batch) {
+      if (!int64_list_has(own, d) && in_result[d] >= batch) {
         dropped[in_result[d]] = true;
       } else {
         sizes[rank++] = broadcast->shape->dims[d];
@@ -308,8 +301,8 @@ static HloInstruction *merged_transpose(const HloInstruction *dot, int s, int64_
             permutation = hlo_instruction_ints(transpose, HLO_ATTR_DIMENSIONS);
   int64_t last = -1;
   for (int i = 0; i < reshape->shape->rank; i++) {
-    if (contains(batch, i) && out_begin[i + 1] - out_begin[i] != 1) return NULL;
-    if (contains(batch, i) || contains(contracting, i)) continue;
+    if (int64_list_has(batch, i) && out_begin[i + 1] - out_begin[i] != 1) return NULL;
+    if (int64_list_has(batch, i) || int64_list_has(contracting, i)) continue;
     for (int64_t k = out_begin[i]; k < out_begin[i + 1]; k++) {
       if (permutation.data[k] < last) return NULL;
       last = permutation.data[k];
@@ -395,7 +388,7 @@ static HloInstruction *contract_batch(HloInstruction *dot, const Shape *shape, I
               contracting = hlo_instruction_ints(dot, sides[s].contracting);
     int64_t kept[RANK_LIMIT], contracted[RANK_LIMIT], kept_count = 0, count = 0;
     for (int64_t i = 0; i < batch.count; i++) {
-      if (contains(reduced, i)) {
+      if (int64_list_has(reduced, i)) {
         contracted[count++] = batch.data[i];
       } else {
         kept[kept_count++] = batch.data[i];

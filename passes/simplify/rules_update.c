@@ -453,14 +453,6 @@ static int starts_of(Int64List map, HloInstruction *const *scalars, int rank, Hl
   return first + rank;
 }
 
-/* Dimensions of |x| in |list|, of which there may be none, are not among those that stay. */
-static bool contains(Int64List list, int64_t d) {
-  for (int64_t i = 0; i < list.count; i++) {
-    if (list.data[i] == d) return true;
-  }
-  return false;
-}
-
 /* gather(x) by one index → reshape(dynamic-slice(x)): both clamp it alike */
 static HloInstruction *gather_of_one(HloInstruction *gather) {
   HloInstruction *x = gather->operands[0], *scalars[RANK_LIMIT], *operands[RANK_LIMIT + 1] = {x};
@@ -496,7 +488,7 @@ static HloInstruction *gather_of_all(HloInstruction *gather) {
   int count = 0;
   for (int d = 0; d < x->shape->rank; d++) {
     if (sizes.data[d] != x->shape->dims[d]) return NULL;
-    if (!contains(collapsed, d)) kept[count++] = x->shape->dims[d];
+    if (!int64_list_has(collapsed, d)) kept[count++] = x->shape->dims[d];
   }
   if (count != offsets.count) return NULL;
   const Shape *shape = shape_array(x->parent->module->shapes, x->shape->type, kept, count);
@@ -531,8 +523,8 @@ static HloInstruction *scatter_of_one(HloInstruction *scatter) {
   if (shape_element_count(indices->shape) != map.count || !is_static(update)) return NULL;
   IntegerRange range = integer_range(indices);
   for (int d = 0; d < rank; d++) {
-    sizes[d] = contains(inserted, d) || next == window.count ? 1 : update->shape->dims[window.data[next++]];
-    if (!contains(map, d)) continue;
+    sizes[d] = int64_list_has(inserted, d) || next == window.count ? 1 : update->shape->dims[window.data[next++]];
+    if (!int64_list_has(map, d)) continue;
     /* What would be outside is dropped, not clamped. */
     if (range.low < 0 || range.high > x->shape->dims[d] - sizes[d]) return NULL;
   }

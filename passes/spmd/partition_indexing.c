@@ -7,13 +7,6 @@
 #include "hlo/ir/fold_identity.h"
 #include "passes/spmd/partition_internal.h"
 
-static bool list_has(Int64List list, int64_t value) {
-  for (int64_t i = 0; i < list.count; i++) {
-    if (list.data[i] == value) return true;
-  }
-  return false;
-}
-
 static const AxisSharding *project(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors,
                                    const FactorMapping *mapping) {
   return factor_axes_project(partitioner, factors, mapping, spmd_result(partitioner, old, 0)->wanted->manual);
@@ -128,7 +121,7 @@ static HloInstruction *for_each_window(GraphBuilder *graph, HloInstruction *is_h
     if (i != vector_dim) dims[rank++] = is_here->shape->dims[i];
   }
   for (int i = 0; i < shape->rank; i++) {
-    if (!list_has(windows, i)) at[outer++] = i;
+    if (!int64_list_has(windows, i)) at[outer++] = i;
   }
   is_here = graph_reshape(graph, is_here, dims, rank);
   return graph_broadcast(graph, is_here, at, outer, shape->dims, shape->rank);
@@ -207,12 +200,12 @@ static double scatter_bytes(Partitioner *partitioner, const HloInstruction *old,
   Int64List map = hlo_instruction_ints(old, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS),
             inserted = hlo_instruction_ints(old, HLO_ATTR_INSERTED_WINDOW_DIMS);
   for (int64_t i = 0; i < map.count; i++) {
-    if (result->dims[map.data[i]].count > 0 && !list_has(inserted, map.data[i])) return SPMD_IMPOSSIBLE;
+    if (result->dims[map.data[i]].count > 0 && !int64_list_has(inserted, map.data[i])) return SPMD_IMPOSSIBLE;
   }
   for (int f = 0; f < factors->rule->factor_count; f++) {
     int dim, place;
     if (factors->rule->factors[f].kind != FACTOR_PERMUTATION || factors->axes[f].count == 0) continue;
-    if (!factor_find(&factors->rule->results[0], f, &dim, &place) || !list_has(map, dim)) return SPMD_IMPOSSIBLE;
+    if (!factor_find(&factors->rule->results[0], f, &dim, &place) || !int64_list_has(map, dim)) return SPMD_IMPOSSIBLE;
   }
   return 0;
 }

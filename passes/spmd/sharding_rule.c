@@ -68,20 +68,6 @@ static const Shape *shape_of(const RuleBuilder *builder, int value) {
   return builder->shapes[value];
 }
 
-static bool list_has(Int64List list, int64_t value) {
-  for (int64_t i = 0; i < list.count; i++) {
-    if (list.data[i] == value) return true;
-  }
-  return false;
-}
-
-static int64_t position_in(Int64List list, int64_t value) {
-  for (int64_t i = 0; i < list.count; i++) {
-    if (list.data[i] == value) return i;
-  }
-  return -1;
-}
-
 static Int64List ints(const RuleBuilder *builder, HloAttrId id) {
   return hlo_instruction_ints(builder->instruction, id);
 }
@@ -110,7 +96,7 @@ static void broadcast(RuleBuilder *builder) {
   Int64List dimensions = ints(builder, HLO_ATTR_DIMENSIONS);
   int out = result(builder, 0);
   for (int d = 0; d < shape_of(builder, out)->rank; d++) {
-    int64_t from = position_in(dimensions, d);
+    int64_t from = int64_list_find(dimensions, d);
     if (from >= 0)
       tie_two(builder, FACTOR_PASS, (RuleDim){out, d}, (RuleDim){0, (int)from});
     else
@@ -188,7 +174,7 @@ static void dot(RuleBuilder *builder) {
   }
   for (int side = 0; side < 2; side++) {
     for (int d = 0; d < shape_of(builder, side)->rank; d++) {
-      if (list_has(batch[side], d) || list_has(contracting[side], d)) continue;
+      if (int64_list_has(batch[side], d) || int64_list_has(contracting[side], d)) continue;
       tie_two(builder, FACTOR_PASS, (RuleDim){side, d}, (RuleDim){out, next++});
     }
   }
@@ -202,7 +188,7 @@ static void reduce(RuleBuilder *builder) {
   int arrays = builder->operand_count / 2, next = 0;
   RuleDim *dims = ARENA_NEW_ARRAY(builder->arena, RuleDim, 2 * arrays);
   for (int d = 0; d < shape_of(builder, 0)->rank; d++) {
-    bool is_reduced = list_has(dimensions, d);
+    bool is_reduced = int64_list_has(dimensions, d);
     int count = 0;
     for (int i = 0; i < arrays; i++) {
       dims[count++] = (RuleDim){i, d};
@@ -298,14 +284,14 @@ static void pad(RuleBuilder *builder) {
 static void moving(RuleBuilder *builder) {
   Int64List dimensions = ints(builder, HLO_ATTR_DIMENSIONS);
   for (int d = 0; d < shape_of(builder, result(builder, 0))->rank; d++)
-    tie_everywhere(builder, list_has(dimensions, d) ? FACTOR_PERMUTATION : FACTOR_PASS, d);
+    tie_everywhere(builder, int64_list_has(dimensions, d) ? FACTOR_PERMUTATION : FACTOR_PASS, d);
 }
 
 /* sort, scans along |dimensions|: they need whole lines. */
 static void lines(RuleBuilder *builder) {
   Int64List dimensions = ints(builder, HLO_ATTR_DIMENSIONS);
   for (int d = 0; d < shape_of(builder, result(builder, 0))->rank; d++)
-    tie_everywhere(builder, list_has(dimensions, d) ? FACTOR_REPLICATED : FACTOR_PASS, d);
+    tie_everywhere(builder, int64_list_has(dimensions, d) ? FACTOR_REPLICATED : FACTOR_PASS, d);
 }
 
 /* The last |count| dimensions are whole, and those before are batches of all operands and results. */
@@ -365,10 +351,10 @@ static void gather(RuleBuilder *builder) {
   const Shape *operand = shape_of(builder, 0), *indices = shape_of(builder, 1);
   int out = result(builder, 0), next = 0;
   for (int d = 0; d < operand->rank; d++) {
-    if (list_has(batching, d)) continue;
+    if (int64_list_has(batching, d)) continue;
     /* One device has the element that an index names; where none does, all need the first. */
-    FactorKind kind_of_one = list_has(map, d) ? FACTOR_REDUCTION : FACTOR_REPLICATED;
-    if (list_has(collapsed, d)) {
+    FactorKind kind_of_one = int64_list_has(map, d) ? FACTOR_REDUCTION : FACTOR_REPLICATED;
+    if (int64_list_has(collapsed, d)) {
       tie(builder, kind_of_one, &(RuleDim){0, d}, 1);
       continue;
     }
@@ -381,8 +367,8 @@ static void gather(RuleBuilder *builder) {
   int outer = 0;
   for (int d = 0; d < indices->rank; d++) {
     if (d == vector_dim) continue;
-    while (list_has(offsets, outer)) outer++;
-    int64_t batch = position_in(index_batching, d);
+    while (int64_list_has(offsets, outer)) outer++;
+    int64_t batch = int64_list_find(index_batching, d);
     RuleDim dims[3] = {{1, d}, {out, outer++}, {0, batch >= 0 ? (int)batching.data[batch] : 0}};
     tie(builder, FACTOR_PASS, dims, batch >= 0 ? 3 : 2);
   }
@@ -399,14 +385,14 @@ static void scatter(RuleBuilder *builder) {
   const Shape *operand = shape_of(builder, 0), *indices = shape_of(builder, 1), *updates = shape_of(builder, 2);
   int out = result(builder, 0), next = 0;
   for (int d = 0; d < operand->rank; d++) {
-    if (list_has(batching, d)) continue;
-    if (list_has(inserted, d)) {
+    if (int64_list_has(batching, d)) continue;
+    if (int64_list_has(inserted, d)) {
       tie_two(builder, FACTOR_PERMUTATION, (RuleDim){0, d}, (RuleDim){out, d});
       continue;
     }
     int at = (int)windows.data[next++];
     RuleDim dims[3] = {{0, d}, {out, d}, {2, at}};
-    bool is_full = updates->dims[at] == operand->dims[d] && !list_has(map, d);
+    bool is_full = updates->dims[at] == operand->dims[d] && !int64_list_has(map, d);
     if (is_full)
       tie(builder, FACTOR_PASS, dims, 3);
     else
@@ -415,8 +401,8 @@ static void scatter(RuleBuilder *builder) {
   int outer = 0;
   for (int d = 0; d < indices->rank; d++) {
     if (d == vector_dim) continue;
-    while (list_has(windows, outer)) outer++;
-    int64_t batch = position_in(index_batching, d);
+    while (int64_list_has(windows, outer)) outer++;
+    int64_t batch = int64_list_find(index_batching, d);
     RuleDim dims[4] = {{1, d},
                        {2, outer++},
                        {0, batch >= 0 ? (int)batching.data[batch] : 0},
@@ -432,7 +418,8 @@ static void collective(RuleBuilder *builder) {
     const Shape *shape = shape_of(builder, v);
     if (!shape_is_array(shape) || shape_of(builder, result(builder, v))->rank != shape->rank) continue;
     for (int d = 0; d < shape->rank; d++) {
-      if (!list_has(dimensions, d)) tie_two(builder, FACTOR_PASS, (RuleDim){v, d}, (RuleDim){result(builder, v), d});
+      if (!int64_list_has(dimensions, d))
+        tie_two(builder, FACTOR_PASS, (RuleDim){v, d}, (RuleDim){result(builder, v), d});
     }
   }
 }

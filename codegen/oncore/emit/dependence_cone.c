@@ -266,12 +266,6 @@ static void walk_reduce(ConeWalk *walk, const HloInstruction *reduce, ConePart *
   walk->cone->shares[walk->step] = share_of(part, from);
 }
 
-static bool has_dim(Int64List dims, int dim) {
-  for (int64_t i = 0; i < dims.count; i++)
-    if (dims.data[i] == dim) return true;
-  return false;
-}
-
 /* One side of a dot: its own dims and the other's, as the attributes say. */
 typedef struct DotSide {
   int operand;
@@ -302,7 +296,7 @@ static void walk_dot_side(ConeWalk *walk, const HloInstruction *dot, const DotSi
   for (int64_t i = 0; i < side->contracted.count; i++)
     asked.counts[side->other_contracted.data[i]] = part->counts[side->contracted.data[i]];
   for (int i = 0; i < own->rank; i++)
-    if (!has_dim(side->batch, i) && !has_dim(side->contracted, i)) made.counts[axis++] = part->counts[i];
+    if (!int64_list_has(side->batch, i) && !int64_list_has(side->contracted, i)) made.counts[axis++] = part->counts[i];
   ask(walk, dot->operands[1 - side->operand], asked);
   walk->cone->shares[walk->step] = fmax(walk->cone->shares[walk->step], share_of(part, own));
   if (cone_part_volume(&made, dot->shape) > cone_part_volume(out_part, dot->shape)) *out_part = made;
