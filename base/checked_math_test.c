@@ -37,11 +37,30 @@ static void rounding_up_at_the_edges(void **state) {
   assert_int_equal(align_up(9, 3), 9);
 }
 
+static void rounding_down_is_towards_minus_infinity(void **state) {
+  (void)state;
+  assert_int_equal(floor_div(7, 7), 1);
+  assert_int_equal(floor_div(6, 7), 0);
+  assert_int_equal(floor_div(-1, 7), -1);
+  assert_int_equal(floor_div(-7, 7), -1);
+  assert_int_equal(floor_div(-8, 7), -2);
+  assert_true(floor_div(INT64_MIN, 1) == INT64_MIN);
+}
+
+static void saturated_sums_stop_at_the_edges(void **state) {
+  (void)state;
+  assert_int_equal(saturated_add(2, -5), -3);
+  assert_true(saturated_add(INT64_MAX, 1) == INT64_MAX);
+  assert_true(saturated_add(INT64_MIN, -1) == INT64_MIN);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(operations_within_range_give_results),
       cmocka_unit_test(operations_out_of_range_are_refused),
       cmocka_unit_test(rounding_up_at_the_edges),
+      cmocka_unit_test(rounding_down_is_towards_minus_infinity),
+      cmocka_unit_test(saturated_sums_stop_at_the_edges),
   };
   return cmocka_run_group_tests_name("checked_math", tests, NULL, NULL);
 }

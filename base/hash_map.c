@@ -32,6 +32,10 @@ uint64_t hash_bytes(const void *data, size_t size) {
   return size != 0 ? hash_combine(hash, load_word(bytes, size)) : hash;
 }
 
+uint64_t hash_text_after(uint64_t seed, StringView text) {
+  return hash_combine(seed, text.size == 0 ? 0 : hash_bytes(text.data, text.size));
+}
+
 enum { SMALLEST_CAPACITY = 16 };
 
 /* Tables are powers of two and at most three quarters full, so that probing ends. */

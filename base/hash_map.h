@@ -12,6 +12,7 @@
 uint64_t hash_u64(uint64_t value);
 uint64_t hash_combine(uint64_t seed, uint64_t value);
 uint64_t hash_bytes(const void *data, size_t size);
+uint64_t hash_text_after(uint64_t seed, StringView text); /* combined with |seed| */
 
 typedef struct StringMap {
   Arena *arena;

@@ -71,7 +71,7 @@ void section_duplicate(SectionReader *reader, SourceLoc loc, const char *what, S
 /* Digits with at most one point, then perhaps an exponent. */
 static bool is_decimal(StringView text) {
   size_t i = 0, digits = 0, points = 0;
-  for (; i < text.size && ((text.data[i] >= '0' && text.data[i] <= '9') || text.data[i] == '.'); i++) {
+  for (; i < text.size && (char_is_digit(text.data[i]) || text.data[i] == '.'); i++) {
     points += text.data[i] == '.';
     digits += text.data[i] != '.';
   }
@@ -80,7 +80,7 @@ static bool is_decimal(StringView text) {
   if (text.data[i++] != 'e') return false;
   if (i < text.size && (text.data[i] == '-' || text.data[i] == '+')) i++;
   size_t exponent = i;
-  while (i < text.size && text.data[i] >= '0' && text.data[i] <= '9') i++;
+  while (i < text.size && char_is_digit(text.data[i])) i++;
   return i > exponent && i == text.size;
 }
 

@@ -28,6 +28,14 @@ StringView sv_sub(StringView text, size_t start, size_t size); /* clamped to the
 StringView sv_copy(Arena *arena, StringView text);             /* zero-terminated in |arena| */
 StringView sv_printf(Arena *arena, const char *format, ...) PRINTF_LIKE(2, 3);
 
+/* Of ASCII, whatever the locale says. */
+static inline bool char_is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+static inline bool char_is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
 /* Digits only, no sign; false for anything else and beyond int64_t. */
 bool sv_to_count(StringView text, int64_t *out_value);
 /* A count with one of the suffixes K, M, G (1024), in either case, or none. */

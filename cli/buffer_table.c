@@ -151,7 +151,7 @@ MUST_USE static Status read_rows(TableReader *reader) {
 static bool take_integer(StringView *text, int64_t *out_value) {
   bool is_negative = text->size > 0 && text->data[0] == '-';
   size_t digits = is_negative;
-  while (digits < text->size && text->data[digits] >= '0' && text->data[digits] <= '9') digits++;
+  while (digits < text->size && char_is_digit(text->data[digits])) digits++;
   int64_t value = 0;
   if (digits == (size_t)is_negative) return false;
   for (size_t i = is_negative; i < digits; i++) {

@@ -22,12 +22,8 @@ struct OutsideCalls {
   ARRAY(CodegenJit *) loaded;
 };
 
-/* Sizes and letters of untyped calls are constants, which passes want to see. */
-static bool is_constant(const HloInstruction *operand) {
-  return operand->opcode == HLO_CONSTANT && shape_is_scalar(operand->shape);
-}
-
-/* ENTRY { operands as parameters, or constants; ROOT instruction }, with what the instruction calls. */
+/* ENTRY { operands as parameters; ROOT instruction }, with what the instruction calls, and with constants as such:
+ * sizes and letters of untyped calls, which passes want to see. */
 static HloModule *module_of(Arena *arena, ShapeTable *shapes, const HloInstruction *instruction) {
   HloModule *module = hlo_module_create(arena, shapes, SV("call"));
   HloComputation *entry = hlo_module_add_computation(module, SV("main"));
@@ -35,7 +31,7 @@ static HloModule *module_of(Arena *arena, ShapeTable *shapes, const HloInstructi
   int64_t parameters = 0;
   for (int i = 0; i < instruction->operand_count; i++) {
     const HloInstruction *operand = instruction->operands[i];
-    operands[i] = is_constant(operand)
+    operands[i] = hlo_instruction_is_scalar_constant(operand)
                       ? hlo_computation_add_clone(entry, operand, operand->shape, NULL, 0)
                       : hlo_computation_add_parameter(entry, parameters++, operand->shape, SV("operand."));
   }
@@ -88,7 +84,7 @@ static Status execute(void *self, const HloInstruction *instruction, const Liter
   const XlacDescriptor *descriptor = codegen_jit_descriptor(call->jit);
   int64_t next = 0;
   for (int i = 0; i < instruction->operand_count; i++) {
-    if (is_constant(instruction->operands[i])) continue;
+    if (hlo_instruction_is_scalar_constant(instruction->operands[i])) continue;
     literal_leaves_store(operands[i], descriptor->parameters, call->run->arguments, &next);
   }
   RETURN_IF_ERROR(runner_execute(call->run, diag, NULL));

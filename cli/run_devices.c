@@ -54,14 +54,9 @@ static Status add_tiles(const Side *side, int64_t leaf, const HloSharding *shard
                                side->session->diag, &side->tiles[leaf]);
 }
 
-static const HloSharding *sharding_of(const HloInstruction *instruction) {
-  const HloAttr *attr = hlo_instruction_attr(instruction, HLO_ATTR_SHARDING);
-  return attr == NULL ? NULL : attr->value.sharding;
-}
-
 static const HloSharding *result_sharding(const Session *session) {
   const HloSharding *noted = session->compilation.result_sharding;
-  return noted != NULL ? noted : sharding_of(session->compilation.module->entry->root);
+  return noted != NULL ? noted : hlo_instruction_sharding(session->compilation.module->entry->root);
 }
 
 /* The leaves of |instruction|, which |sharding| is of, from |*next| on. */
@@ -99,7 +94,8 @@ static Status init_sides(Session *session, const XlacDescriptor *descriptor, Run
                .letter = 'p'};
   int64_t next = 0;
   for (int64_t i = 0; i < entry->parameters.count; i++)
-    RETURN_IF_ERROR(add_leaves(&side, entry->parameters.data[i], sharding_of(entry->parameters.data[i]), &next));
+    RETURN_IF_ERROR(
+        add_leaves(&side, entry->parameters.data[i], hlo_instruction_sharding(entry->parameters.data[i]), &next));
   devices->parameters = tiles;
   if (devices->counts.replicas > 1 || !knows_results(results, meta, descriptor->result_count)) return STATUS_OK;
   tiles = ARENA_NEW_ARRAY(session->arena, ShardingTiles, descriptor->result_count);

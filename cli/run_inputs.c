@@ -20,7 +20,7 @@ bool named_file_parse(const char *text, NamedFile *out) {
 static int64_t number_in(StringView text, size_t begin) {
   int64_t number = 0;
   for (size_t i = begin; i < text.size; i++) {
-    bool is_digit = text.data[i] >= '0' && text.data[i] <= '9';
+    bool is_digit = char_is_digit(text.data[i]);
     if (!is_digit || !checked_mul(number, 10, &number) || !checked_add(number, text.data[i] - '0', &number)) return -1;
   }
   return text.size > begin ? number : -1;

@@ -24,16 +24,12 @@ static const struct {
 } reserved[] = {{"_", ""}, {"", "_t"}, {"Xla", ""}, {"XLA", ""}};
 
 static bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
+  return char_is_letter(c) || c == '_';
 }
 
 bool entry_name_is_identifier(StringView name) {
   for (size_t i = 0; i < name.size; i++) {
-    if (!is_letter(name.data[i]) && (i == 0 || !is_digit(name.data[i]))) return false;
+    if (!is_letter(name.data[i]) && (i == 0 || !char_is_digit(name.data[i]))) return false;
   }
   return name.size > 0;
 }
@@ -71,7 +67,7 @@ static StringView with_free_characters(Arena *arena, StringView name) {
   StringBuilder text;
   sb_init(&text, arena);
   for (size_t i = 0; i < name.size; i++)
-    sb_append_char(&text, is_letter(name.data[i]) || is_digit(name.data[i]) ? name.data[i] : '_');
+    sb_append_char(&text, is_letter(name.data[i]) || char_is_digit(name.data[i]) ? name.data[i] : '_');
   return sb_view(&text);
 }
 

@@ -257,8 +257,7 @@ Status compilation_partition(Compilation *compilation) {
 Status compilation_run_passes(Compilation *compilation) {
   double start = monotonic_seconds();
   compilation->draft = new_draft(compilation, compilation->arena);
-  const HloAttr *sharding = hlo_instruction_attr(compilation->module->entry->root, HLO_ATTR_SHARDING);
-  compilation->result_sharding = sharding != NULL ? sharding->value.sharding : NULL;
+  compilation->result_sharding = hlo_instruction_sharding(compilation->module->entry->root);
   PassCallbacks callbacks;
   HloPipelineOptions options = pipeline_options(compilation, &callbacks);
   RETURN_IF_ERROR(check_schedule(compilation));

@@ -60,7 +60,7 @@ static StringView python_line_of_text(Arena *arena, SourceLoc loc) {
   StringView line = source_loc_line(loc);
   StringView file = text_behind(line, SV("source_file=\""), '"'), number = text_behind(line, SV("source_line="), ' ');
   size_t digits = 0;
-  while (digits < number.size && number.data[digits] >= '0' && number.data[digits] <= '9') digits++;
+  while (digits < number.size && char_is_digit(number.data[digits])) digits++;
   if (file.size == 0 || digits == 0) return (StringView){0};
   return sv_printf(arena, "%.*s:%.*s", SV_ARG(file), (int)digits, number.data);
 }

@@ -168,8 +168,7 @@ static const Edit edits[] = {lose_header,       become_root,    vanish,      bec
 static void drop_unused_parameters(HloComputation *entry) {
   for (int64_t i = entry->parameters.count - 1; i >= 0; i--) {
     HloInstruction *parameter = entry->parameters.data[i];
-    if (parameter->user_count == 0 && !hlo_instruction_is_root(parameter))
-      hlo_computation_remove(entry, parameter, true);
+    if (hlo_instruction_is_unread(parameter)) hlo_computation_remove(entry, parameter, true);
   }
 }
 

@@ -133,7 +133,7 @@ static Status make_kernel(Compilation *compilation, CompilationProgram *program,
   }
   bool is_tuple = shape_is_tuple(instruction->shape);
   for (int i = 0; i < (is_tuple ? instruction->shape->tuple_size : 1); i++) {
-    const Shape *shape = is_tuple ? instruction->shape->tuple[i] : instruction->shape;
+    const Shape *shape = shape_result(instruction->shape, i);
     int32_t node = is_tuple ? shape_node_child(instruction->shape, 0, i) : 0;
     KernelBuffer buffer = {KERNEL_RESULT, shape->type, shape_element_count(shape), -1, node};
     kernel_draft_add_buffer(&draft, buffer);

@@ -70,7 +70,7 @@ static Status check_signature(const OperationRequest *request, const HloComputat
     RETURN_IF_ERROR(check_tile(request, "parameter", i, shape, &request->sources[i]));
   }
   for (int32_t i = 0; i < count; i++) {
-    const Shape *shape = shape_is_tuple(result) ? result->tuple[i] : result;
+    const Shape *shape = shape_result(result, i);
     RETURN_IF_ERROR(check_tile(request, "result", i, shape, &request->targets[i]));
   }
   return STATUS_OK;
@@ -162,18 +162,13 @@ static Status tell_kernels(const OperationRequest *request, const KernelTable *k
   return status;
 }
 
-static const HloInstruction *behind_views(const HloInstruction *value) {
-  while (hlo_is_view(value)) value = value->operands[0];
-  return value;
-}
-
 /* The result that leaf |node| of |maker| is, -1: none. */
 static int32_t result_of(const HloInstruction *maker, int32_t node, const HloInstruction *root) {
-  root = behind_views(root);
+  root = hlo_behind_views(root);
   if (root == maker) return node > 0 ? node - 1 : 0;
   if (root->opcode != HLO_TUPLE) return -1;
   for (int32_t i = 0; i < root->operand_count; i++) {
-    const HloInstruction *leaf = behind_views(root->operands[i]);
+    const HloInstruction *leaf = hlo_behind_views(root->operands[i]);
     if (leaf == maker) return i;
     bool takes = leaf->opcode == HLO_GET_TUPLE_ELEMENT && leaf->operands[0] == maker;
     int64_t index = takes ? hlo_instruction_int(leaf, HLO_ATTR_INDEX, 0) : -1;
@@ -209,7 +204,7 @@ static Status bind_buffer(const OperationRequest *request, const HloModule *modu
     return bind_scratch(request, buffer, targets);
   }
   if (buffer->role == KERNEL_OPERAND) {
-    const HloInstruction *operand = behind_views(row->instruction->operands[buffer->operand]);
+    const HloInstruction *operand = hlo_behind_views(row->instruction->operands[buffer->operand]);
     if (operand->opcode != HLO_PARAMETER) return unsupported(request, "it reads a constant array");
     *out_operand = (int32_t)hlo_instruction_parameter_number(operand);
     return STATUS_OK;

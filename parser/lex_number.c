@@ -4,18 +4,14 @@
 
 #include "parser/hlo_lexer.h"
 
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 bool number_scan_integer(const char **cursor, const char *end, int64_t *out_value) {
   const char *c = *cursor;
   bool negative = c < end && *c == '-';
   if (negative) c++;
-  if (c >= end || !is_digit(*c)) return false;
+  if (c >= end || !char_is_digit(*c)) return false;
   uint64_t value = 0;
   bool fits = true;
-  for (; c < end && is_digit(*c); c++) {
+  for (; c < end && char_is_digit(*c); c++) {
     fits = fits && !__builtin_mul_overflow(value, (uint64_t)10, &value) &&
            !__builtin_add_overflow(value, (uint64_t)(*c - '0'), &value);
   }
@@ -29,11 +25,11 @@ const char *number_match_decimal(const char *cursor, const char *end) {
   const char *c = cursor;
   if (c < end && *c == '-') c++;
   const char *digits = c;
-  while (c < end && is_digit(*c)) c++;
+  while (c < end && char_is_digit(*c)) c++;
   bool any = c > digits, dot = false;
   if (c < end && *c == '.') {
     const char *fraction = c + 1;
-    while (fraction < end && is_digit(*fraction)) fraction++;
+    while (fraction < end && char_is_digit(*fraction)) fraction++;
     if (any || fraction > c + 1) {
       any = dot = true;
       c = fraction;
@@ -43,8 +39,8 @@ const char *number_match_decimal(const char *cursor, const char *end) {
   if (c < end && (*c == 'e' || *c == 'E')) {
     const char *exponent = c + 1;
     if (exponent < end && (*exponent == '+' || *exponent == '-')) exponent++;
-    if (exponent < end && is_digit(*exponent)) {
-      while (exponent < end && is_digit(*exponent)) exponent++;
+    if (exponent < end && char_is_digit(*exponent)) {
+      while (exponent < end && char_is_digit(*exponent)) exponent++;
       return exponent;
     }
   }
@@ -64,7 +60,7 @@ static double convert_slowly(const char *c, const char *end) {
   bool fraction = false, sticky = false;
   bool negative = *c == '-';
   if (negative) c++;
-  for (; c < end && (is_digit(*c) || *c == '.'); c++) {
+  for (; c < end && (char_is_digit(*c) || *c == '.'); c++) {
     if (*c == '.') {
       fraction = true;
     } else if (count == 0 && *c == '0') {
@@ -126,9 +122,9 @@ static const char *scan_exponent(const char *c, const char *end, int64_t *out_va
   c++;
   bool negative = c < end && *c == '-';
   if (c < end && (*c == '-' || *c == '+')) c++;
-  if (c == end || !is_digit(*c)) return NULL;
+  if (c == end || !char_is_digit(*c)) return NULL;
   int64_t value = 0;
-  for (; c < end && is_digit(*c); c++) {
+  for (; c < end && char_is_digit(*c); c++) {
     if (value < EXPONENT_LIMIT) value = value * 10 + (*c - '0');
   }
   *out_value = negative ? -value : value;
@@ -146,12 +142,12 @@ bool number_scan(const char **cursor, const char *end, Number *out_number) {
   if (negative) c++;
   const char *digits = c;
   uint64_t mantissa = 0; /* wraps; used only if the digits are few */
-  for (; c < end && is_digit(*c); c++) mantissa = mantissa * 10 + (uint64_t)(*c - '0');
+  for (; c < end && char_is_digit(*c); c++) mantissa = mantissa * 10 + (uint64_t)(*c - '0');
   int64_t digit_count = c - digits, exponent = 0;
   bool dot = c < end && *c == '.';
   if (dot) {
     const char *fraction = ++c;
-    for (; c < end && is_digit(*c); c++) mantissa = mantissa * 10 + (uint64_t)(*c - '0');
+    for (; c < end && char_is_digit(*c); c++) mantissa = mantissa * 10 + (uint64_t)(*c - '0');
     exponent = fraction - c;
     digit_count += c - fraction;
   }

@@ -200,7 +200,7 @@ static Status parse_dimension(Parser *parser, int64_t *out_size, bool *out_dynam
 static bool at_layout(Parser *parser) {
   if (!at(parser, TOKEN_LEFT_BRACE)) return false;
   char next = lexer_peek(&parser->lexer);
-  return next == ':' || next == '-' || (next >= '0' && next <= '9');
+  return next == ':' || next == '-' || char_is_digit(next);
 }
 
 static Status parse_dimensions(Parser *parser, int *out_rank, int64_t **out_dims, bool **out_dynamic) {

@@ -145,7 +145,7 @@ static Status parse_label_group(Parser *parser, SourceLoc loc, LabelGroup *group
     if (*slot >= 0)
       return parse_error(parser, loc, "parse-dim-labels", "'%c' stands twice in '%.*s'", c, SV_ARG(group->text));
     *slot = i;
-    group->spatial_rank += c >= '0' && c <= '9';
+    group->spatial_rank += char_is_digit(c);
   }
   for (int i = 0; i < group->spatial_rank; i++) {
     if (spatial[i] < 0) {

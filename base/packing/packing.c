@@ -72,7 +72,7 @@ MUST_USE static Status collect_item(Packing *packing, int64_t first, PackingItem
     }
     item.count++;
     item.size = max_i64(item.size, buffer->size);
-    if (!checked_add(item.duration, duration_of(buffer), &item.duration)) item.duration = INT64_MAX;
+    item.duration = saturated_add(item.duration, duration_of(buffer));
     if (!least_common_multiple(item.alignment, buffer->alignment, &item.alignment)) {
       return packing_overflow_error(packing->diag, buffer);
     }

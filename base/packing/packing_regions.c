@@ -146,7 +146,7 @@ static int64_t layout_bound(const Solver *solver) {
   int64_t *all = ARENA_NEW_ARRAY(solver->arena, int64_t, instance->section_count + 1);
   int64_t elsewhere = 0, bound = 0;
   for (int64_t r = 1; r < solver->problem->region_count; r++) {
-    if (!checked_add(elsewhere, solver->problem->regions[r].capacity, &elsewhere)) elsewhere = INT64_MAX;
+    elsewhere = saturated_add(elsewhere, solver->problem->regions[r].capacity);
   }
   for (int32_t i = 0; i < instance->item_count; i++) {
     const Item *item = &instance->items[i];

@@ -18,10 +18,6 @@ static bool stage_has_sums(const Kernel *kernel, int stage) {
   return false;
 }
 
-static bool is_innermost(const Kernel *kernel, int dim) {
-  return dim + 1 == kernel->dim_count || kernel->dims[dim + 1].stage != kernel->dims[dim].stage;
-}
-
 /* --- strips --- */
 
 #define CHAIN_STEPS 128 /* of a strip, at least: a loop's end costs as much as some steps of it */
@@ -30,7 +26,7 @@ static bool is_innermost(const Kernel *kernel, int dim) {
 static int64_t dim_steps(const Kernel *kernel, const LoopStrategy *strategy, int dim, int64_t *out_indices) {
   const VectorWalk *walk = &strategy->stage_walks[kernel->dims[dim].stage];
   *out_indices = 1;
-  if (walk->dim < 0 && is_innermost(kernel, dim)) *out_indices = strategy->fold_chains;
+  if (walk->dim < 0 && kernel_dim_is_innermost(kernel, dim)) *out_indices = strategy->fold_chains;
   if (walk->dim == dim) *out_indices = walk->parts[0].lanes;
   int64_t extent = walk->dim == dim ? walk->parts[0].end - walk->parts[0].begin : kernel->dims[dim].extent;
   return max_i64(extent / *out_indices, 1);
@@ -63,7 +59,7 @@ static void choose_strips(const Kernel *kernel, int stage, LoopStrategy *strateg
 
 static int64_t innermost_extent(const Kernel *kernel, int stage) {
   for (int d = 0; d < kernel->dim_count; d++) {
-    if (kernel->dims[d].stage == stage && is_innermost(kernel, d)) return kernel->dims[d].extent;
+    if (kernel->dims[d].stage == stage && kernel_dim_is_innermost(kernel, d)) return kernel->dims[d].extent;
   }
   return 1;
 }

@@ -219,11 +219,6 @@ static bool stage_has_scan(const Kernel *kernel, int stage) {
   return false;
 }
 
-/* The last of its stage's dims: no other is walked inside of it. */
-static bool is_innermost(const Kernel *kernel, int dim) {
-  return dim + 1 == kernel->dim_count || kernel->dims[dim + 1].stage != kernel->dims[dim].stage;
-}
-
 /* Lanes of a reduction dim are partial folds, or neighbouring steps: all folds of its stage must allow them. */
 static bool may_be_inner_vector(const Kernel *kernel, int dim) {
   int stage = kernel->dims[dim].stage;
@@ -233,7 +228,7 @@ static bool may_be_inner_vector(const Kernel *kernel, int dim) {
     is_free = is_free && (kernel->folds[f].stage != stage || kernel->folds[f].reassociable || kernel->folds[f].is_scan);
   }
   if (!is_free && !fold_choice_find(kernel, stage, &choice)) return false;
-  return !stage_has_scan(kernel, stage) || is_innermost(kernel, dim);
+  return !stage_has_scan(kernel, stage) || kernel_dim_is_innermost(kernel, dim);
 }
 
 /* An outer dim moves inside of the others: all of those after it must be parallel as well. */

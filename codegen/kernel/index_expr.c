@@ -104,10 +104,6 @@ IndexExpr index_scale(IndexSpace *space, IndexExpr a, int64_t factor) {
   return (IndexExpr){a.constant * factor, a.term_count, terms};
 }
 
-static int64_t floor_div(int64_t a, int64_t b) {
-  return a / b - (a % b < 0);
-}
-
 /* Splits |a| into quotient × divisor + rest, taking every term and the constant as far as they divide; true when the
  * rest is known to lie in [0, divisor), so that |out_quotient| is the whole quotient. */
 static bool split(IndexSpace *space, IndexExpr a, int64_t divisor, IndexExpr *out_quotient, IndexExpr *out_rest) {
@@ -343,4 +339,11 @@ int64_t index_evaluate(const IndexSpace *space, IndexExpr a, const int64_t *dims
     sum += a.terms[i].coefficient * evaluate_atom(space, &space->atoms.data[a.terms[i].atom], dims, values);
   }
   return sum;
+}
+
+bool index_is_linear(const IndexSpace *space, IndexExpr expr) {
+  for (int i = 0; i < expr.term_count; i++) {
+    if (space->atoms.data[expr.terms[i].atom].kind != INDEX_ATOM_DIM) return false;
+  }
+  return true;
 }

@@ -75,4 +75,7 @@ int64_t index_evaluate(const IndexSpace *space, IndexExpr a, const int64_t *dims
 /* "4*d0 + d1 + 3", values as v7, "(d0 / 3)", "(d0 % 3)". */
 void index_print(StringBuilder *out, const IndexSpace *space, IndexExpr a);
 
+/* A sum of multiples of dims and a constant: nothing divided, nothing that is only known at run time. */
+bool index_is_linear(const IndexSpace *space, IndexExpr expr);
+
 #endif

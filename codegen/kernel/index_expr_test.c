@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/checked_math.h"
 #include "base/hash_map.h"
 
 enum { DIMS = 3, POINTS_MAX = 8 * 8 * 8, VALUE = 7, VALUE_LOWER = -2, VALUE_UPPER = 3, ROUNDS = 20000 };
@@ -24,10 +25,6 @@ typedef struct Modelled {
   IndexExpr expr;
   int64_t *values; /* by point */
 } Modelled;
-
-static int64_t floor_div(int64_t a, int64_t b) {
-  return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
 
 static int64_t evaluate(const Points *points, IndexExpr expr, int point) {
   int64_t sum = expr.constant;

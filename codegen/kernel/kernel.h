@@ -196,6 +196,9 @@ StringView kernel_text(Arena *arena, const Kernel *kernel);
 /* The stage that sorts, -1: none does. */
 int kernel_sorting_stage(const Kernel *kernel);
 
+/* |dim| is the last of its stage's dims: no other is walked inside of it. */
+bool kernel_dim_is_innermost(const Kernel *kernel, int dim);
+
 /* Addresses inside their buffers (by range, predicates taken into account where they bound a plain term), value order
  * and types, dims and stages consistent, PARALLEL dims never write one element twice as far as plain terms show.  A
  * violation is a bug of xlac: reported as STATUS_INVALID with code "kernel-…" at the source instruction. */

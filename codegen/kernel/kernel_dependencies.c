@@ -91,3 +91,7 @@ int kernel_sorting_stage(const Kernel *kernel) {
   }
   return -1;
 }
+
+bool kernel_dim_is_innermost(const Kernel *kernel, int dim) {
+  return dim + 1 == kernel->dim_count || kernel->dims[dim + 1].stage != kernel->dims[dim].stage;
+}

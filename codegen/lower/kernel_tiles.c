@@ -39,12 +39,6 @@ typedef struct Chain {
   int64_t rows; /* of each link */
 } Chain;
 
-/* What |value| is, views apart. */
-static const HloInstruction *origin_of(const HloInstruction *value) {
-  while (hlo_is_view(value)) value = value->operands[0];
-  return value;
-}
-
 static bool is_link(const Chain *chain, const HloInstruction *value) {
   if (value == NULL || hlo_instruction_is_root(value)) return false;
   for (int32_t m = 0; m < chain->member_count; m++) {
@@ -476,7 +470,7 @@ static Status add_member(Chain *chain, const HloInstruction *instruction, DiagSi
   for (int b = 0; b < member->kernel->buffer_count; b++) {
     const KernelBuffer *buffer = &member->kernel->buffers[b];
     if (buffer->role == KERNEL_SCRATCH) continue;
-    member->bound[b] = buffer->operand < 0 ? instruction : origin_of(instruction->operands[buffer->operand]);
+    member->bound[b] = buffer->operand < 0 ? instruction : hlo_behind_views(instruction->operands[buffer->operand]);
   }
   chain->member_count++;
   return STATUS_OK;

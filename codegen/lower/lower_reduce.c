@@ -9,13 +9,9 @@ Status lowering_check_inputs(const Lowering *lowering, const HloInstruction *red
                     hlo_opcode_text(reduce->opcode), MAX_REDUCE_INPUTS);
 }
 
-static const Shape *outer_shape(const HloInstruction *reduce) {
-  return shape_is_tuple(reduce->shape) ? reduce->shape->tuple[0] : reduce->shape;
-}
-
 /* |outer| is the row that the outer dims stand at. */
 static bool is_row(Lowering *lowering, const HloInstruction *reduce, const IndexExpr *outer) {
-  const Shape *shape = outer_shape(reduce);
+  const Shape *shape = shape_result(reduce->shape, 0);
   if (!lowering->has_rows || lowering->predicate >= 0) return false;
   return index_equal(lowering_linearize(lowering, outer, shape->dims, shape->rank), lowering->row);
 }
@@ -25,7 +21,8 @@ static FoldedReduce *find_folded(Lowering *lowering, const HloInstruction *reduc
     FoldedReduce *folded = &lowering->folded.data[i];
     if (folded->reduce != reduce || folded->predicate != lowering->predicate) continue;
     bool same = true;
-    for (int d = 0; d < outer_shape(reduce)->rank; d++) same = same && index_equal(folded->outer[d], outer[d]);
+    for (int d = 0; d < shape_result(reduce->shape, 0)->rank; d++)
+      same = same && index_equal(folded->outer[d], outer[d]);
     if (same) return folded;
   }
   return NULL;
@@ -217,7 +214,7 @@ static bool is_inside_stage(const Lowering *lowering, const HloInstruction *redu
   if (lowering->current_stage == KERNEL_OUTER) return false;
   IntMap seen;
   int_map_init(&seen, lowering->arena);
-  for (int i = 0; i < outer_shape(reduce)->rank; i++)
+  for (int i = 0; i < shape_result(reduce->shape, 0)->rank; i++)
     if (index_moves(lowering, outer[i], &seen)) return true;
   return false;
 }
@@ -276,7 +273,7 @@ Status lower_reduce(Lowering *lowering, const HloInstruction *reduce, const Inde
   const HloInstruction *reduces[MAX_TOGETHER];
   int count = collect_together(lowering, reduce, outer, reduces);
   int64_t first = lowering->folded.count;
-  const IndexExpr *point = ARENA_COPY_ARRAY(lowering->arena, IndexExpr, outer, outer_shape(reduce)->rank);
+  const IndexExpr *point = ARENA_COPY_ARRAY(lowering->arena, IndexExpr, outer, shape_result(reduce->shape, 0)->rank);
   int64_t most_values = (int64_t)count * MAX_REDUCE_INPUTS;
   int32_t *values = ARENA_NEW_ARRAY(lowering->arena, int32_t, most_values);
   for (int i = 0; i < count; i++) {

@@ -467,3 +467,7 @@ IndexExpr lowering_clamped_index(Lowering *lowering, int32_t value, int64_t uppe
   int32_t clamped = lowering_apply(lowering, HLO_CLAMP, clamped_type, operands, 3);
   return index_value(&lowering->draft.space, lowering_convert(lowering, clamped, TYPE_S64), 0, upper);
 }
+
+Status lowering_unsupported(const Lowering *lowering, const HloInstruction *at, const char *what) {
+  return diag_error(lowering->diag, STATUS_UNSUPPORTED, at->loc, "unsupported-op", "%s", what);
+}

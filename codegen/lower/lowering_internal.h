@@ -327,6 +327,9 @@ Status root_select_and_scatter(Lowering *, const HloInstruction *);
 /* The result of select-and-scatter before anything is scattered: its init value everywhere. */
 Status root_select_and_scatter_fill(Lowering *, const HloInstruction *);
 
+/* The error that |at| has no code: |what|. */
+Status lowering_unsupported(const Lowering *lowering, const HloInstruction *at, const char *what);
+
 /* --- finishing --- */
 
 /* Finds a dim whose DIV or MOD a finer split would remove, or that a concatenation wants unrolled, and refines

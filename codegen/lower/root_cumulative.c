@@ -2,11 +2,6 @@
  * far.  One fold walks the dimension once and stores each of its steps. */
 #include "codegen/lower/lowering_internal.h"
 
-static bool is_one_element(const WindowDimension *window) {
-  return window->size == 1 && window->stride == 1 && window->pad_low == 0 && window->pad_high == 0 &&
-         window->base_dilation == 1;
-}
-
 static bool is_cumulative(const WindowDimension *window, int64_t extent, bool *out_backward) {
   bool is_dilated = window->base_dilation != 1 || window->window_dilation != 1;
   if (window->stride != 1 || is_dilated || window->reversal) return false;
@@ -28,7 +23,7 @@ bool lowering_cumulative_dim(const HloInstruction *reduce, int *out_dim, bool *o
   int found = -1;
   for (int d = 0; attr != NULL && d < input->rank; d++) {
     const WindowDimension *window = &attr->value.window->dims[d];
-    if (is_one_element(window)) continue;
+    if (window_dimension_is_trivial(window)) continue;
     if (found >= 0 || !is_cumulative(window, input->dims[d], out_backward)) return false;
     found = d;
   }

@@ -18,10 +18,6 @@ typedef struct FftLowering {
   IndexExpr batch[MAX_RANK];
 } FftLowering;
 
-static Status unsupported(const Lowering *lowering, const HloInstruction *at, const char *what) {
-  return diag_error(lowering->diag, STATUS_UNSUPPORTED, at->loc, "unsupported-op", "%s", what);
-}
-
 static bool is_inverse(const FftLowering *fft) {
   return fft->kind == FFT_TYPE_IFFT || fft->kind == FFT_TYPE_IRFFT;
 }
@@ -224,7 +220,7 @@ static Status store_results(FftLowering *fft) {
   for (int i = 0; i < lowering->result_count; i++) {
     const Shape *leaf = shape_node(lowering->source->shape, lowering->results[i].node);
     if (!has_batch(fft, leaf))
-      return unsupported(lowering, lowering->results[i].made, "this operation cannot be fused after an 'fft'");
+      return lowering_unsupported(lowering, lowering->results[i].made, "this operation cannot be fused after an 'fft'");
   }
   for (int i = 0; i < lowering->result_count; i++) {
     if (!lowering->results[i].is_stored)
@@ -238,7 +234,7 @@ Status root_fft(Lowering *lowering, const HloInstruction *root) {
   Int64List lengths = hlo_instruction_ints(found, HLO_ATTR_FFT_LENGTH);
   lowering->is_empty = shape_element_count(found->shape) == 0;
   if (lowering->is_empty) return STATUS_OK;
-  if (!hlo_fft_is_in_one_piece(found)) return unsupported(lowering, found, "'fft' of this length has no code");
+  if (!hlo_fft_is_in_one_piece(found)) return lowering_unsupported(lowering, found, "'fft' of this length has no code");
   FftLowering fft = {.lowering = lowering, .fft = found, .rank = (int)lengths.count};
   fft.kind = hlo_instruction_int(found, HLO_ATTR_FFT_TYPE, FFT_TYPE_FFT);
   fft.type = fft.kind == FFT_TYPE_IRFFT ? found->operands[0]->shape->type : found->shape->type;
@@ -261,10 +257,10 @@ Status root_fft(Lowering *lowering, const HloInstruction *root) {
 Status element_fft(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value) {
   const LineTransform *lines = lowering->lines;
   if (lines == NULL || instruction != lines->fft)
-    return unsupported(lowering, instruction, "'fft' cannot be computed element by element");
+    return lowering_unsupported(lowering, instruction, "'fft' cannot be computed element by element");
   for (int d = 0; d < lines->batch_rank; d++) {
     if (!index_equal(index[d], lines->batch[d]))
-      return unsupported(lowering, instruction, "'fft' of other lines than those at hand");
+      return lowering_unsupported(lowering, instruction, "'fft' of other lines than those at hand");
   }
   PrimitiveType type = instruction->shape->type, part_type = type_complex_part(type);
   int rank = instruction->shape->rank - lines->batch_rank;

@@ -5,14 +5,10 @@
  * sort's k-th result is its k-th operand at p, and it is the stores' addresses that say which place a point came to. */
 #include "codegen/lower/lowering_internal.h"
 
-static Status unsupported(const Lowering *lowering, const HloInstruction *at, const char *what) {
-  return diag_error(lowering->diag, STATUS_UNSUPPORTED, at->loc, "unsupported-op", "%s", what);
-}
-
 /* Positions in a line are 32 bits wide. */
 static Status check_length(const Lowering *lowering, const HloInstruction *sort, int64_t length) {
   if (length <= INT32_MAX) return STATUS_OK;
-  return unsupported(lowering, sort, "'sort' of more than 2^31 - 1 elements");
+  return lowering_unsupported(lowering, sort, "'sort' of more than 2^31 - 1 elements");
 }
 
 const HloInstruction *lowering_find_fused(const HloComputation *fused, HloOpcode opcode) {
@@ -49,7 +45,7 @@ static Status follow_result(const Lowering *lowering, const HloInstruction *sort
     bool follows =
         at->opcode == HLO_GET_TUPLE_ELEMENT || (hlo_opcode_has(at->opcode, OP_ELEMENTWISE) && at->operand_count == 1);
     if (at->opcode == HLO_SLICE) follows = follow_slice(at, along, &result->offset);
-    if (!follows) return unsupported(lowering, at, "this operation cannot be fused after a 'sort'");
+    if (!follows) return lowering_unsupported(lowering, at, "this operation cannot be fused after a 'sort'");
     at = at->operands[0];
   }
   return STATUS_OK;
@@ -125,7 +121,8 @@ Status root_sort(Lowering *lowering, const HloInstruction *root) {
   if (lowering->is_empty) return STATUS_OK;
   RETURN_IF_ERROR(store_results(lowering, sort, stage, along, index));
   lowering_end_stage(lowering, stage, KERNEL_OUTER);
-  if (lowering->draft.stages.count > 1) return unsupported(lowering, sort, "'sort' of what is reduced cannot be fused");
+  if (lowering->draft.stages.count > 1)
+    return lowering_unsupported(lowering, sort, "'sort' of what is reduced cannot be fused");
   if (shape->dims[along] == 1) return STATUS_OK; /* in order as they are */
   return compare(lowering, sort, stage, index);
 }
@@ -137,6 +134,7 @@ Status element_sort(Lowering *lowering, const HloInstruction *instruction, const
     sort = instruction->operands[0];
     number = hlo_instruction_int(instruction, HLO_ATTR_INDEX, 0);
   }
-  if (sort != lowering->sort) return unsupported(lowering, sort, "'sort' cannot be computed element by element");
+  if (sort != lowering->sort)
+    return lowering_unsupported(lowering, sort, "'sort' cannot be computed element by element");
   return lower_element(lowering, sort->operands[number], index, out_value);
 }

@@ -36,9 +36,7 @@ Status hlo_sequences(Arena *arena, const CallGraph *graph, DiagSink *diag, const
     HloSequence *sequence = &sequences[computation->id];
     if (places) {
       RETURN_IF_ERROR(check_schedule(computation, places, diag));
-      sequence->count = computation->instructions.count;
-      sequence->instructions =
-          ARENA_COPY_ARRAY(arena, HloInstruction *, computation->instructions.data, computation->instructions.count);
+      sequence->instructions = hlo_computation_list(computation, arena, &sequence->count);
     } else {
       sequence->instructions = hlo_computation_post_order(computation, arena, &sequence->count);
     }

@@ -28,8 +28,8 @@ static bool is_descending(const int64_t *numbers, int count) {
 }
 
 static bool is_plain_array(const Shape *shape) {
-  return shape_is_array(shape) && !shape_is_dynamic(shape) && shape->layout.tile_count == 0 &&
-         shape->layout.split_count == 0 && shape_element_count(shape) >= 0;
+  return shape_is_static_array(shape) && shape->layout.tile_count == 0 && shape->layout.split_count == 0 &&
+         shape_element_count(shape) >= 0;
 }
 
 enum { MAX_RANK = SHAPE_MAX_RANK };
@@ -73,6 +73,11 @@ bool hlo_is_view(const HloInstruction *instruction) {
   const Shape *to = instruction->shape, *from = instruction->operands[0]->shape;
   return shape_is_array(to) && shape_is_array(from) && shape_byte_size(to) == shape_byte_size(from) &&
          shape_byte_size(to) >= 0 && to->layout.memory_space == from->layout.memory_space;
+}
+
+const HloInstruction *hlo_behind_views(const HloInstruction *value) {
+  while (hlo_is_view(value)) value = value->operands[0];
+  return value;
 }
 
 /* --- pairs --- */

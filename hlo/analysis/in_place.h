@@ -23,6 +23,8 @@ bool hlo_reshape_is_bitcast(const HloInstruction *instruction);
 
 /* A bitcast whose operand has as many bytes, or a reshape as above: forwards its operand. */
 bool hlo_is_view(const HloInstruction *instruction);
+/* What |value| is a view of, through all views; itself when it is none. */
+const HloInstruction *hlo_behind_views(const HloInstruction *value);
 
 typedef struct InPlacePair {
   int32_t operand, operand_node, result_node;

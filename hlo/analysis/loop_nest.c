@@ -13,8 +13,7 @@ int hlo_row_dims(const Shape *shape, int64_t rows) {
 }
 
 static bool is_plain(const Shape *shape) {
-  return shape_is_array(shape) && !shape_is_dynamic(shape) && shape_has_default_layout(shape) &&
-         shape_element_count(shape) > 0;
+  return shape_is_static_array(shape) && shape_has_default_layout(shape) && shape_element_count(shape) > 0;
 }
 
 /* What may stand between a fusion's parameters and its results in loops over elements and rows. */

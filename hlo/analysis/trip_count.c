@@ -105,9 +105,9 @@ static bool trip_count_of_text(StringView text, int64_t *out_trips) {
   while (at + size <= text.size && memcmp(text.data + at, key, size) != 0) at++;
   if (at + size > text.size) return false;
   at += size;
-  while (at < text.size && (text.data[at] < '0' || text.data[at] > '9') && text.data[at] != '}') at++;
+  while (at < text.size && !char_is_digit(text.data[at]) && text.data[at] != '}') at++;
   size_t digits = 0;
-  while (at + digits < text.size && text.data[at + digits] >= '0' && text.data[at + digits] <= '9') digits++;
+  while (at + digits < text.size && char_is_digit(text.data[at + digits])) digits++;
   return sv_to_count(sv_sub(text, at, digits), out_trips);
 }
 

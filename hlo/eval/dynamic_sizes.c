@@ -254,10 +254,6 @@ static EvalStep *sized_step(const EvalStep *step, const Shape *shape) {
   return sized;
 }
 
-static const Shape *leaf_of(const Shape *shape, int leaf) {
-  return shape_is_tuple(shape) ? shape->tuple[leaf] : shape;
-}
-
 static int leaf_count(const Shape *shape) {
   return shape_is_tuple(shape) ? shape->tuple_size : 1;
 }
@@ -383,7 +379,7 @@ Status eval_run_sized(EvalStep *step) {
   const int64_t **sizes = ARENA_NEW_ARRAY(arena, const int64_t *, count);
   Status status = check_indices(step);
   for (int i = 0; i < count && status == STATUS_OK; i++)
-    status = leaf_sizes(step, i, leaf_of(shape, i), arena, &sizes[i]);
+    status = leaf_sizes(step, i, shape_result(shape, i), arena, &sizes[i]);
   EvalStep **operands = step->operands;
   if (status == STATUS_OK && !needs_corners[opcode]) {
     step->operands = ARENA_COPY_ARRAY(arena, EvalStep *, operands, step->instruction->operand_count);
@@ -394,7 +390,7 @@ Status eval_run_sized(EvalStep *step) {
   if (status == STATUS_OK && !step->sizes)
     step->sizes = ARENA_NEW_ARRAY(step->frame->evaluation->arena, int64_t *, count);
   for (int i = 0; i < count && status == STATUS_OK; i++) {
-    int rank = leaf_of(shape, i)->rank;
+    int rank = shape_result(shape, i)->rank;
     if (!step->sizes[i]) step->sizes[i] = ARENA_NEW_ARRAY(step->frame->evaluation->arena, int64_t, rank + 1);
     if (sizes[i]) memcpy(step->sizes[i], sizes[i], (size_t)rank * sizeof(int64_t));
   }

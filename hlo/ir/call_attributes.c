@@ -46,11 +46,7 @@ static bool expect(AttributeReader *reader, char c) {
 }
 
 static bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
+  return char_is_letter(c) || c == '_';
 }
 
 /* A letter, then letters, digits, '.' and '$'; empty when there is none. */
@@ -58,14 +54,14 @@ static StringView read_word(AttributeReader *reader) {
   if (!is_letter(peek(reader))) return (StringView){0};
   size_t begin = reader->at;
   while (reader->at < reader->text.size &&
-         (is_letter(reader->text.data[reader->at]) || is_digit(reader->text.data[reader->at]) ||
+         (is_letter(reader->text.data[reader->at]) || char_is_digit(reader->text.data[reader->at]) ||
           reader->text.data[reader->at] == '.' || reader->text.data[reader->at] == '$'))
     reader->at++;
   return sv_sub(reader->text, begin, reader->at - begin);
 }
 
 static int hex_value(char c) {
-  if (is_digit(c)) return c - '0';
+  if (char_is_digit(c)) return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
@@ -109,7 +105,7 @@ static bool read_string(AttributeReader *reader, StringView *out) {
 /* --- numbers --- */
 
 static bool is_number_start(char c) {
-  return is_digit(c) || c == '-' || c == '+';
+  return char_is_digit(c) || c == '-' || c == '+';
 }
 
 static bool read_number_text(AttributeReader *reader, StringView *out) {
@@ -124,7 +120,7 @@ static bool read_number_text(AttributeReader *reader, StringView *out) {
   while (reader->at < reader->text.size) {
     char c = reader->text.data[reader->at], before = reader->at > begin ? reader->text.data[reader->at - 1] : 'e';
     bool is_sign = (c == '-' || c == '+') && (before == 'e' || before == 'E');
-    if (!is_digit(c) && !is_letter(c) && c != '.' && !is_sign) break;
+    if (!char_is_digit(c) && !is_letter(c) && c != '.' && !is_sign) break;
     reader->at++;
   }
   *out = sv_sub(reader->text, begin, reader->at - begin);
@@ -179,7 +175,7 @@ static bool float_bits(AttributeReader *reader, StringView text, PrimitiveType t
   if (is_hexadecimal(text)) return integer_bits(reader, text, type == TYPE_F32 ? TYPE_U32 : TYPE_U64, out);
   char *end, *copy = arena_copy_string(reader->arena, text.data, text.size);
   for (size_t i = 0; i < text.size; i++) {
-    if (!is_digit(text.data[i]) && strchr("+-.eE", text.data[i]) == NULL) return fail(reader, "expected a number");
+    if (!char_is_digit(text.data[i]) && strchr("+-.eE", text.data[i]) == NULL) return fail(reader, "expected a number");
   }
   *out = 0;
   if (type == TYPE_F32) {
@@ -270,9 +266,9 @@ static bool read_nested_numbers(AttributeReader *reader, NumberTexts *texts, int
 static bool read_tensor_type(AttributeReader *reader, int64_t *out_count, PrimitiveType *out_type) {
   if (!sv_equal_cstring(read_word(reader), "tensor") || !expect(reader, '<')) return fail(reader, "expected 'tensor'");
   *out_count = 1;
-  while (is_digit(peek(reader))) {
+  while (char_is_digit(peek(reader))) {
     int64_t dim = 0;
-    for (; is_digit(peek(reader)); reader->at++) {
+    for (; char_is_digit(peek(reader)); reader->at++) {
       dim = dim * 10 + (reader->text.data[reader->at] - '0');
       if (dim > MOST_ELEMENTS) return fail(reader, "an array is too large");
     }

@@ -96,7 +96,7 @@ static int64_t devices_of_shardy(StringView text) {
     if (text.data[i] == '[') count = 1;
     if (text.data[i] != '=' || i == 0 || text.data[i - 1] != '"') continue;
     int64_t size = 0;
-    for (; i + 1 < text.size && text.data[i + 1] >= '0' && text.data[i + 1] <= '9' && size < INT32_MAX; i++)
+    for (; i + 1 < text.size && char_is_digit(text.data[i + 1]) && size < INT32_MAX; i++)
       size = size * 10 + (text.data[i + 1] - '0');
     if (!checked_mul(count, size, &count)) return INT64_MAX;
     largest = max_i64(largest, count);
@@ -119,9 +119,9 @@ int64_t hlo_module_device_count(const HloModule *module) {
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloInstructionArray *instructions = &module->computations.data[c]->instructions;
     for (int64_t i = 0; i < instructions->count; i++) {
-      const HloAttr *sharding = hlo_instruction_attr(instructions->data[i], HLO_ATTR_SHARDING);
+      const HloSharding *sharding = hlo_instruction_sharding(instructions->data[i]);
       count = max_i64(count, hlo_instruction_device_count(instructions->data[i]));
-      if (sharding != NULL) count = max_i64(count, devices_of_sharding(sharding->value.sharding));
+      if (sharding != NULL) count = max_i64(count, devices_of_sharding(sharding));
     }
   }
   return count;

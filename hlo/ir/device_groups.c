@@ -187,14 +187,10 @@ bool device_groups_find(const DeviceGroups *groups, int64_t device, int64_t *out
 
 /* --- pairs --- */
 
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 static bool next_number(StringView *text, int64_t *out_number) {
   size_t start = 0, size = 0;
-  while (start < text->size && !is_digit(text->data[start])) start++;
-  while (start + size < text->size && is_digit(text->data[start + size])) size++;
+  while (start < text->size && !char_is_digit(text->data[start])) start++;
+  while (start + size < text->size && char_is_digit(text->data[start + size])) size++;
   bool is_number = size > 0 && sv_to_count(sv_sub(*text, start, size), out_number);
   *text = sv_sub(*text, start + size, text->size);
   return is_number;

@@ -198,16 +198,11 @@ static DimensionSize of_reduce(const HloInstruction *reduce, int leaf, int64_t d
       .kind = DIMENSION_SAME, .count = reduce->operand_count / 2, .dimension = from, .last_dimension = from};
 }
 
-static bool is_trivial(const WindowDimension *window) {
-  return window->size == 1 && window->stride == 1 && window->pad_low == 0 && window->pad_high == 0 &&
-         window->base_dilation == 1;
-}
-
 static DimensionSize windowed(const HloInstruction *instruction, int64_t window_dimension, int64_t dimension) {
   const HloAttr *attr = hlo_instruction_attr(instruction, HLO_ATTR_WINDOW);
   if (attr == NULL || window_dimension >= attr->value.window->rank) return same(0, dimension);
   const WindowDimension *window = &attr->value.window->dims[window_dimension];
-  if (is_trivial(window)) return same(0, dimension);
+  if (window_dimension_is_trivial(window)) return same(0, dimension);
   return (DimensionSize){.kind = DIMENSION_WINDOWED, .dimension = dimension, .window = *window};
 }
 
@@ -312,6 +307,6 @@ DimensionSize hlo_dimension_size(const HloInstruction *instruction, int leaf, in
   if (rule == NULL && hlo_opcode_has(instruction->opcode, OP_ELEMENTWISE)) rule = of_elementwise;
   if (rule == NULL) return unknown;
   const Shape *shape = instruction->shape;
-  const Shape *array = shape_is_tuple(shape) ? shape->tuple[leaf] : shape;
+  const Shape *array = shape_result(shape, leaf);
   return array->rank == 0 ? bound : rule(instruction, leaf, dimension);
 }

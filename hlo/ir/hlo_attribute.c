@@ -73,3 +73,8 @@ ComparisonDirection comparison_direction_exchanged(ComparisonDirection direction
   }
   XLAC_BUG("direction %d", (int)direction);
 }
+
+bool window_dimension_is_trivial(const WindowDimension *dimension) {
+  return dimension->size == 1 && dimension->stride == 1 && dimension->pad_low == 0 && dimension->pad_high == 0 &&
+         dimension->base_dilation == 1;
+}

@@ -85,6 +85,9 @@ typedef struct WindowDimension {
   bool reversal;
 } WindowDimension;
 
+/* Windows of one element each, one after the other over the whole operand. */
+bool window_dimension_is_trivial(const WindowDimension *dimension);
+
 typedef struct Window {
   int rank;
   const WindowDimension *dims;

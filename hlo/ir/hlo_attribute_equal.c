@@ -307,10 +307,6 @@ static uint64_t hash_ints(uint64_t seed, Int64List list) {
   return list.count == 0 ? seed : hash_combine(seed, hash_bytes(list.data, (size_t)list.count * sizeof(int64_t)));
 }
 
-static uint64_t hash_text(uint64_t seed, StringView text) {
-  return hash_combine(seed, text.size == 0 ? 0 : hash_bytes(text.data, text.size));
-}
-
 static uint64_t hash_double(uint64_t seed, double value) {
   uint64_t bits;
   memcpy(&bits, &value, sizeof(bits));
@@ -323,7 +319,7 @@ static uint64_t hash_printed(uint64_t seed, const HloAttr *attr) {
   StringBuilder text;
   sb_init(&text, arena);
   hlo_attr_print(&text, attr, false);
-  seed = hash_text(seed, sb_view(&text));
+  seed = hash_text_after(seed, sb_view(&text));
   arena_destroy(arena);
   return seed;
 }
@@ -337,7 +333,7 @@ uint64_t hlo_attr_hash(const HloAttr *attr) {
     case HLO_ATTR_KIND_ENUM: return hash_combine(hash, (uint64_t)attr->value.integer);
     case HLO_ATTR_KIND_FLOAT: return hash_double(hash, attr->value.real);
     case HLO_ATTR_KIND_STRING:
-    case HLO_ATTR_KIND_BACKEND_CONFIG: return hash_text(hash, attr->value.text);
+    case HLO_ATTR_KIND_BACKEND_CONFIG: return hash_text_after(hash, attr->value.text);
     case HLO_ATTR_KIND_INT64_LIST:
     case HLO_ATTR_KIND_PRECISION_LIST: return hash_ints(hash, attr->value.ints);
     case HLO_ATTR_KIND_INT64_LISTS:

@@ -210,6 +210,11 @@ static int64_t remove_dead(HloComputation *computation, const bool *effects) {
   return before - kept;
 }
 
+HloInstruction **hlo_computation_list(const HloComputation *computation, Arena *arena, int64_t *out_count) {
+  *out_count = computation->instructions.count;
+  return ARENA_COPY_ARRAY(arena, HloInstruction *, computation->instructions.data, *out_count);
+}
+
 int64_t hlo_computation_remove_dead(HloComputation *computation) {
   return remove_dead(computation, NULL);
 }

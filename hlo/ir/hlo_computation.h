@@ -64,6 +64,9 @@ void hlo_computation_replace_instruction(HloComputation *computation, HloInstruc
  * the first. */
 HloInstruction **hlo_computation_post_order(const HloComputation *computation, Arena *arena, int64_t *out_count);
 
+/* The instructions that there are now, in a list of |arena| that edits do not change. */
+HloInstruction **hlo_computation_list(const HloComputation *computation, Arena *arena, int64_t *out_count);
+
 /* Puts |instructions| into the given order, which must be a permutation with operands before users. */
 void hlo_computation_set_order(HloComputation *computation, HloInstruction *const *order, int64_t count);
 
@@ -82,6 +85,8 @@ HloInstruction *hlo_computation_inline(HloComputation *into, const HloComputatio
 /* Same graph up to names and order: operands, shapes (layouts included), attributes (hlo_instruction_same_attrs),
  * called computations likewise.  Both share one ShapeTable. */
 bool hlo_computation_equal(const HloComputation *a, const HloComputation *b);
+/* hlo_instruction_same_attrs, with equal computations taken for the same. */
+bool hlo_instruction_equal_attrs(const HloInstruction *a, const HloInstruction *b);
 /* Equal computations hash alike. */
 uint64_t hlo_computation_hash(const HloComputation *computation);
 

@@ -10,10 +10,6 @@
 
 /* --- hash --- */
 
-static uint64_t hash_text(uint64_t seed, StringView text) {
-  return hash_combine(seed, text.size == 0 ? 0 : hash_bytes(text.data, text.size));
-}
-
 typedef struct Hasher {
   Arena *arena;
   uint64_t *values; /* by slot */
@@ -72,7 +68,7 @@ uint64_t hlo_computation_hash_with(const HloComputation *computation, const IntM
   }
   uint64_t hash = hash_combine(sum, (uint64_t)computation->instructions.count);
   if (computation->root) hash = hash_combine(hash, hasher.values[computation->root->slot]);
-  hash = hash_text(hash, computation->execution_thread);
+  hash = hash_text_after(hash, computation->execution_thread);
   arena_destroy(arena);
   return hash;
 }
@@ -216,6 +212,16 @@ bool hlo_computation_equal(const HloComputation *a, const HloComputation *b) {
   bool same = same_pairs(&comparison);
   arena_destroy(comparison.arena);
   return same;
+}
+
+static bool equal_computations(void *context, const HloComputation *a, const HloComputation *b) {
+  (void)context;
+  return hlo_computation_equal(a, b);
+}
+
+bool hlo_instruction_equal_attrs(const HloInstruction *a, const HloInstruction *b) {
+  static const HloAttrEquality equality = {.same_computation = equal_computations};
+  return hlo_instruction_same_attrs(a, b, &equality);
 }
 
 /* --- modules --- */
@@ -371,7 +377,7 @@ bool hlo_module_equal(const HloModule *a, const HloModule *b) {
 }
 
 static uint64_t hash_header(const HloModule *module) {
-  uint64_t hash = hash_text(0, module->name);
+  uint64_t hash = hash_text_after(0, module->name);
   hash = hash_combine(hash, module->is_scheduled);
   hash = hash_combine(hash, (uint64_t)module->replica_count);
   hash = hash_combine(hash, (uint64_t)module->num_partitions);
@@ -387,7 +393,7 @@ static uint64_t hash_header(const HloModule *module) {
     hash = hash_combine(hash, (uint64_t)module->donors.data[i].parameter);
   hash = hash_combine(hash, module->alias_passthrough_params);
   for (int64_t i = 0; i < module->frontend_count; i++) {
-    hash = hash_text(hash_text(hash, module->frontend[i].key), module->frontend[i].value);
+    hash = hash_text_after(hash_text_after(hash, module->frontend[i].key), module->frontend[i].value);
   }
   for (int64_t i = 0; module->entry && i < entry_parameter_count(module); i++) {
     hash = hash_combine(hash, shape_hash(entry_parameter_shape(module, i)));

@@ -419,6 +419,11 @@ const FrontendAttribute *hlo_instruction_frontend(const HloInstruction *instruct
   return NULL;
 }
 
+const HloSharding *hlo_instruction_sharding(const HloInstruction *instruction) {
+  const HloAttr *attr = hlo_instruction_attr(instruction, HLO_ATTR_SHARDING);
+  return attr != NULL ? attr->value.sharding : NULL;
+}
+
 const HloMetadata *hlo_instruction_metadata(const HloInstruction *instruction) {
   const HloAttr *attr = find_attr(instruction, HLO_ATTR_METADATA);
   return attr ? attr->value.metadata : NULL;
@@ -481,6 +486,18 @@ int64_t hlo_instruction_parameter_number(const HloInstruction *instruction) {
 const Literal *hlo_instruction_literal(const HloInstruction *instruction) {
   const HloAttr *attr = find_attr(instruction, HLO_ATTR_LITERAL);
   return attr ? attr->value.literal : NULL;
+}
+
+HloComputation *hlo_instruction_fused(const HloInstruction *instruction) {
+  return instruction->opcode == HLO_FUSION ? hlo_instruction_computation(instruction, HLO_ATTR_CALLS) : NULL;
+}
+
+bool hlo_instruction_is_unread(const HloInstruction *instruction) {
+  return instruction->user_count == 0 && !hlo_instruction_is_root(instruction);
+}
+
+bool hlo_instruction_is_scalar_constant(const HloInstruction *instruction) {
+  return instruction->opcode == HLO_CONSTANT && shape_is_scalar(instruction->shape);
 }
 
 bool hlo_instruction_is_root(const HloInstruction *instruction) {

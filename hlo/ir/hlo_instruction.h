@@ -46,6 +46,7 @@ Int64List hlo_instruction_ints(const HloInstruction *instruction, HloAttrId id);
 /* The computation of a COMPUTATION attribute, NULL when absent. */
 HloComputation *hlo_instruction_computation(const HloInstruction *instruction, HloAttrId id);
 
+const HloSharding *hlo_instruction_sharding(const HloInstruction *instruction); /* NULL when absent */
 /* The frontend attribute |key|, NULL when absent. */
 const FrontendAttribute *hlo_instruction_frontend(const HloInstruction *instruction, const char *key);
 
@@ -88,6 +89,11 @@ void hlo_instruction_set_called(HloInstruction *instruction, int index, HloCompu
 
 int64_t hlo_instruction_parameter_number(const HloInstruction *instruction); /* of a parameter */
 const Literal *hlo_instruction_literal(const HloInstruction *instruction);   /* of a constant */
+/* What a fusion computes; NULL for anything else. */
+HloComputation *hlo_instruction_fused(const HloInstruction *instruction);
+/* Nothing reads it, and it is no root. */
+bool hlo_instruction_is_unread(const HloInstruction *instruction);
+bool hlo_instruction_is_scalar_constant(const HloInstruction *instruction);
 bool hlo_instruction_is_root(const HloInstruction *instruction);
 /* True for opcodes with side effects, and for calls, control flow, custom calls and so on that contain them. */
 bool hlo_instruction_has_side_effect(const HloInstruction *instruction);

@@ -14,7 +14,7 @@ static int64_t *name_state(StringMap *used, Arena *arena, StringView name, Strin
 /* |name| without a trailing ".123". */
 static StringView name_stem(StringView name) {
   size_t dot = name.size;
-  while (dot > 0 && name.data[dot - 1] >= '0' && name.data[dot - 1] <= '9') dot--;
+  while (dot > 0 && char_is_digit(name.data[dot - 1])) dot--;
   if (dot == name.size || dot < 2 || name.data[dot - 1] != '.') return name;
   return sv_sub(name, 0, dot - 1);
 }

@@ -6,22 +6,14 @@
 /* What a parameter can be called, the best first. */
 typedef enum NameLevel { LEVEL_METADATA, LEVEL_SHORT_NAME, LEVEL_NAME, LEVEL_COUNT } NameLevel;
 
-static bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 StringView identifier_of_text(Arena *arena, StringView text) {
   StringBuilder out;
   sb_init(&out, arena);
   bool joins = false;
   for (size_t i = 0; i < text.size; i++) {
     char c = text.data[i];
-    bool is_kept = is_letter(c) || is_digit(c);
-    if (is_digit(c) && out.size == 0) sb_append_char(&out, 'p');
+    bool is_kept = char_is_letter(c) || char_is_digit(c);
+    if (char_is_digit(c) && out.size == 0) sb_append_char(&out, 'p');
     if (is_kept && joins) sb_append_char(&out, '_');
     if (is_kept) sb_append_char(&out, c);
     joins = !is_kept && out.size > 0;
@@ -37,7 +29,7 @@ StringView hlo_size_leaf_name(Arena *arena, StringView name, int64_t dimension) 
 /* "Arg_0.12" → "Arg_0". */
 static StringView without_number(StringView name) {
   size_t size = name.size;
-  while (size > 0 && is_digit(name.data[size - 1])) size--;
+  while (size > 0 && char_is_digit(name.data[size - 1])) size--;
   bool has_number = size > 1 && size < name.size && name.data[size - 1] == '.';
   return has_number ? (StringView){name.data, size - 1} : name;
 }

@@ -297,6 +297,10 @@ bool layout_is_permutation(const Layout *layout) {
   return true;
 }
 
+bool shape_is_static_array(const Shape *shape) {
+  return shape_is_array(shape) && !shape_is_dynamic(shape);
+}
+
 bool shape_has_default_layout(const Shape *shape) {
   if (shape->type == TYPE_TUPLE) return shape_tuple_facts(shape)->has_default_layout;
   if (shape->type == TYPE_BUFFER) return shape_has_default_layout(shape->tuple[0]);
@@ -348,6 +352,12 @@ int64_t shape_element_count(const Shape *shape) {
   }
   if (is_empty) return 0;
   return fits ? count : -1;
+}
+
+int64_t shape_extent(const Shape *shape, int begin, int end) {
+  int64_t extent = 1;
+  for (int i = begin; i < end; i++) extent *= shape->dims[i];
+  return extent;
 }
 
 int64_t shape_byte_size(const Shape *shape) {

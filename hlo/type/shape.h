@@ -77,6 +77,10 @@ const Shape *shape_buffer(ShapeTable *table, const Shape *element);
 static inline const Shape *shape_in_buffer(const Shape *shape) {
   return shape->type == TYPE_BUFFER ? shape->tuple[0] : shape;
 }
+/* Element |index| of a tuple; any other shape is itself, as the one result of what may have several. */
+static inline const Shape *shape_result(const Shape *shape, int64_t index) {
+  return shape->type == TYPE_TUPLE ? shape->tuple[index] : shape;
+}
 const Shape *shape_token(ShapeTable *table);
 
 /* The same shape with another element type in all arrays (their E(bits) is dropped), layout (arrays only), or default
@@ -92,6 +96,7 @@ bool shape_is_array(const Shape *shape);
 bool shape_is_tuple(const Shape *shape);
 bool shape_is_scalar(const Shape *shape);          /* array of rank 0 */
 bool shape_is_dynamic(const Shape *shape);         /* any dimension of any leaf */
+bool shape_is_static_array(const Shape *shape);    /* an array of which no dimension is dynamic */
 bool shape_has_default_layout(const Shape *shape); /* minor_to_major descending at every leaf */
 
 /* All fields equal (XLA's default Equal). */
@@ -111,6 +116,8 @@ bool shape_same_dims(const Shape *a, const Shape *b);
 /* The product of the dimensions (bounds); 0 when one is 0; -1 when it does not fit 63 bits or a dimension is unbounded.
  */
 int64_t shape_element_count(const Shape *shape);
+/* The product of the dimensions from |begin| on and before |end|, of an array whose element count fits. */
+int64_t shape_extent(const Shape *shape, int begin, int end);
 /* Bytes of one array in xlac's buffers (storage_bytes each); 0 for token and opaque; pointer size × elements for a
  * tuple's own node; the array's for b(array); -1 on overflow. */
 int64_t shape_byte_size(const Shape *shape);

@@ -220,6 +220,20 @@ static void shape_sizes(void **state) {
   assert_int_equal(shape_leaf_byte_size(shape_tuple(table, NULL, 0)), 0);
 }
 
+static void shape_parts_of_arrays_and_tuples(void **state) {
+  ShapeTable *table = table_of(state);
+  const Shape *array = shape_array(table, TYPE_F32, DIMS(2, 3, 5)), *scalar = shape_scalar(table, TYPE_S32);
+  const Shape *pair = shape_tuple(table, (const Shape *const[]){array, scalar}, 2);
+  assert_int_equal(shape_extent(array, 1, 3), 15);
+  assert_int_equal(shape_extent(array, 3, 3), 1);
+  assert_ptr_equal(shape_result(pair, 1), scalar);
+  assert_ptr_equal(shape_result(array, 0), array);
+  assert_true(shape_is_static_array(array));
+  assert_false(shape_is_static_array(pair));
+  assert_false(
+      shape_is_static_array(shape_array_with(table, TYPE_F32, (const int64_t[]){4}, (const bool[]){true}, 1, NULL)));
+}
+
 static void shape_sizes_that_overflow(void **state) {
   ShapeTable *table = table_of(state);
   const int64_t big = INT64_C(1) << 40;
@@ -264,6 +278,7 @@ int main(void) {
       TEST(shape_compatible_compares_tuples_deeply),
       TEST(shape_dynamic_anywhere),
       TEST(shape_sizes),
+      TEST(shape_parts_of_arrays_and_tuples),
       TEST(shape_sizes_that_overflow),
       TEST(shape_strides_follow_the_layout),
   };

@@ -149,10 +149,6 @@ static void add_leaf(AllocationMaker *maker, AllocationKind kind, const BufferPo
                      is_array ? shape->layout.memory_space : 0);
 }
 
-static void add_bytes(int64_t *sum, int64_t bytes) {
-  if (!checked_add(*sum, bytes, sum)) *sum = INT64_MAX;
-}
-
 /* One allocation per leaf; a donated parameter's is the result's as well. */
 static void add_callers_memory(AllocationMaker *maker) {
   Assigner *assigner = maker->assigner;
@@ -164,19 +160,19 @@ static void add_callers_memory(AllocationMaker *maker) {
     add_leaf(maker, ALLOCATION_PARAMETER, &leaves->parameters[i], &maker->of_parameter[i]);
     BufferAllocation *allocation = &maker->list.data[maker->of_parameter[i]];
     allocation->parameter = i;
-    add_bytes(&assignment->argument_bytes, allocation->size);
+    assignment->argument_bytes = saturated_add(assignment->argument_bytes, allocation->size);
     if (leaves->donated_to[i] < 0) continue;
     allocation->result = leaves->donated_to[i];
     allocation->is_entry_parameter_donated = true;
     maker->of_result[leaves->donated_to[i]] = maker->of_parameter[i];
-    add_bytes(&assignment->result_bytes, allocation->size);
-    add_bytes(&assignment->aliased_bytes, allocation->size);
+    assignment->result_bytes = saturated_add(assignment->result_bytes, allocation->size);
+    assignment->aliased_bytes = saturated_add(assignment->aliased_bytes, allocation->size);
   }
   for (int32_t i = 0; i < leaves->first_prepared; i++) {
     if (leaves->given_by[i] >= 0) continue;
     add_leaf(maker, ALLOCATION_RESULT, &leaves->results[i], &maker->of_result[i]);
     maker->list.data[maker->of_result[i]].result = i;
-    add_bytes(&assignment->result_bytes, maker->list.data[maker->of_result[i]].size);
+    assignment->result_bytes = saturated_add(assignment->result_bytes, maker->list.data[maker->of_result[i]].size);
   }
 }
 
@@ -190,7 +186,7 @@ static void add_prepared_memory(AllocationMaker *maker) {
     allocation->alignment = TEMP_ALIGNMENT;
     allocation->prepared = i - leaves->first_prepared;
     allocation->prepared_offset = assignment->prepared_bytes;
-    add_bytes(&assignment->prepared_bytes, allocation->size);
+    assignment->prepared_bytes = saturated_add(assignment->prepared_bytes, allocation->size);
     assignment->prepared_bytes = align_up(assignment->prepared_bytes, TEMP_ALIGNMENT);
   }
 }
@@ -227,7 +223,7 @@ static int32_t constant_allocation(AllocationMaker *maker, const HloBuffer *buff
   maker->list.data[number].buffers = ARENA_COPY_ARRAY(assigner->scratch, int32_t, &buffer->id, 1);
   maker->next_alike.data[number] = (int32_t)found;
   int_map_set(&maker->constants, hash, number + 1);
-  add_bytes(&assigner->assignment->constant_bytes, buffer->size);
+  assigner->assignment->constant_bytes = saturated_add(assigner->assignment->constant_bytes, buffer->size);
   return number;
 }
 

@@ -109,9 +109,8 @@ static Status run_async_to_sync(HloPassContext *context, HloModule *module, bool
     HloComputation *computation = module->computations.data[c];
     ControlEdges edges;
     control_edges_init(&edges, computation, context->scratch);
-    int64_t count = computation->instructions.count;
-    HloInstruction **candidates =
-        ARENA_COPY_ARRAY(context->scratch, HloInstruction *, computation->instructions.data, count);
+    int64_t count;
+    HloInstruction **candidates = hlo_computation_list(computation, context->scratch, &count);
     for (int64_t i = 0; i < count; i++) {
       *out_changed |= make_sync(candidates[i]);
       if (end_transfer(candidates[i], &edges)) {

@@ -50,8 +50,8 @@ static bool inline_calls(HloComputation *computation, bool keeps_text_order, int
   bool changed = false;
   ControlEdges edges;
   control_edges_init(&edges, computation, scratch);
-  int64_t count = computation->instructions.count;
-  HloInstruction **candidates = ARENA_COPY_ARRAY(scratch, HloInstruction *, computation->instructions.data, count);
+  int64_t count;
+  HloInstruction **candidates = hlo_computation_list(computation, scratch, &count);
   for (int64_t i = 0; i < count; i++) {
     const HloComputation *callee = inlined_computation(candidates[i]);
     if (callee == NULL || !arguments_fit(candidates[i], callee)) continue;

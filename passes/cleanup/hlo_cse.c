@@ -58,18 +58,12 @@ static uint64_t instruction_hash(const HloInstruction *instruction) {
   return hash_combine(hash, hlo_instruction_attrs_hash(instruction));
 }
 
-static bool same_computation(void *context, const HloComputation *a, const HloComputation *b) {
-  (void)context;
-  return a == b || hlo_computation_equal(a, b);
-}
-
 static bool same_value(const HloInstruction *a, const HloInstruction *b) {
-  static const HloAttrEquality equality = {.same_computation = same_computation};
   if (a->opcode != b->opcode || a->shape != b->shape || a->operand_count != b->operand_count) return false;
   for (int i = 0; i < a->operand_count; i++) {
     if (canonical_operand(a, i) != canonical_operand(b, i)) return false;
   }
-  return hlo_instruction_same_attrs(a, b, &equality);
+  return hlo_instruction_equal_attrs(a, b);
 }
 
 /* The same for instructions that call the same computations. */

@@ -37,21 +37,15 @@ static HloInstruction *value_outside(const Motion *motion, int branch, const Hlo
   return element >= 0 && operand->opcode == HLO_TUPLE ? operand->operands[element] : NULL;
 }
 
-static bool same_computation(void *context, const HloComputation *a, const HloComputation *b) {
-  (void)context;
-  return a == b || hlo_computation_equal(a, b);
-}
-
 static bool is_class(const ValueClass *entry, const HloInstruction *outside, const HloInstruction *made,
                      const int64_t *operands) {
-  static const HloAttrEquality equality = {.same_computation = same_computation};
   if (outside != NULL || entry->made == NULL) return outside != NULL && entry->outside == outside;
   if (entry->made->opcode != made->opcode || entry->made->shape != made->shape) return false;
   if (entry->made->operand_count != made->operand_count) return false;
   for (int i = 0; i < made->operand_count; i++) {
     if (entry->operands[i] != operands[i]) return false;
   }
-  return hlo_instruction_same_attrs(entry->made, made, &equality);
+  return hlo_instruction_equal_attrs(entry->made, made);
 }
 
 static uint64_t class_hash(const HloInstruction *outside, const HloInstruction *made, const int64_t *operands) {
@@ -77,8 +71,7 @@ static int64_t find_class(Motion *motion, HloInstruction *outside, HloInstructio
 
 static bool is_pure(const HloInstruction *instruction) {
   if (hlo_opcode_has(instruction->opcode, OP_STAYS) || instruction->opcode == HLO_PARAMETER) return false;
-  return shape_is_array(instruction->shape) && !shape_is_dynamic(instruction->shape) &&
-         !hlo_instruction_has_side_effect(instruction);
+  return shape_is_static_array(instruction->shape) && !hlo_instruction_has_side_effect(instruction);
 }
 
 static void classify(Motion *motion, int branch, HloInstruction *instruction) {
@@ -152,8 +145,8 @@ static int widen_parameter(Motion *motion, int branch, HloInstruction *const *ad
 static void read_moved(Motion *motion, int branch, const int64_t *moved, int count, int first) {
   HloComputation *computation = branch_at(motion, branch);
   HloInstruction *parameter = hlo_computation_parameter(computation, 0);
-  int64_t size = computation->instructions.count, found;
-  HloInstruction **list = ARENA_COPY_ARRAY(motion->scratch, HloInstruction *, computation->instructions.data, size);
+  int64_t size, found;
+  HloInstruction **list = hlo_computation_list(computation, motion->scratch, &size);
   for (int i = 0; i < count; i++) {
     HloInstruction *element = tuple_element(parameter, first + i);
     for (int64_t k = 0; k < size; k++) {

@@ -60,7 +60,7 @@ static bool inline_branch(ControlWalk *walk, const Branches *branches) {
 /* --- choices without branches --- */
 
 static bool is_small_array(const Shape *shape) {
-  return shape_is_array(shape) && !shape_is_dynamic(shape) && shape_element_count(shape) <= MOST_ELEMENTS;
+  return shape_is_static_array(shape) && shape_element_count(shape) <= MOST_ELEMENTS;
 }
 
 static bool has_small_results(const Shape *shape) {

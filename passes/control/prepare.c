@@ -37,11 +37,6 @@ static bool is_movable(const HloInstruction *instruction) {
          shape_is_array(instruction->shape) && !hlo_instruction_has_side_effect(instruction);
 }
 
-static int64_t sum_bytes(int64_t a, int64_t b) {
-  int64_t sum;
-  return checked_add(a, b, &sum) ? sum : INT64_MAX;
-}
-
 static void look_at(Preparer *preparer, HloInstruction *instruction) {
   int32_t id = instruction->id;
   bool is_given = preparer->is_fixed[id];
@@ -57,7 +52,7 @@ static void look_at(Preparer *preparer, HloInstruction *instruction) {
     int32_t operand = instruction->operands[i]->id;
     preparer->is_fixed[id] &= preparer->is_fixed[operand];
     preparer->is_of_parameter[id] |= preparer->is_of_parameter[operand];
-    preparer->source_bytes[id] = sum_bytes(preparer->source_bytes[id], preparer->source_bytes[operand]);
+    preparer->source_bytes[id] = saturated_add(preparer->source_bytes[id], preparer->source_bytes[operand]);
   }
 }
 

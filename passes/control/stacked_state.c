@@ -22,7 +22,7 @@ typedef struct StackedPart {
 } StackedPart;
 
 static bool is_plain(const HloInstruction *value) {
-  return shape_is_array(value->shape) && !shape_is_dynamic(value->shape) && value->shape->rank <= RANK_LIMIT;
+  return shape_is_static_array(value->shape) && value->shape->rank <= RANK_LIMIT;
 }
 
 static bool is_update(const HloInstruction *value) {

@@ -22,13 +22,9 @@ HloInstruction *tuple_element(HloInstruction *tuple, int index) {
   return element;
 }
 
-static bool is_dead(const HloInstruction *instruction) {
-  return instruction->user_count == 0 && !hlo_instruction_is_root(instruction);
-}
-
 bool tuple_element_is_read(const HloInstruction *tuple, int index) {
   for (int i = 0; i < tuple->user_count; i++) {
-    if (trip_count_element(tuple->users[i], tuple) == index && !is_dead(tuple->users[i])) return true;
+    if (trip_count_element(tuple->users[i], tuple) == index && !hlo_instruction_is_unread(tuple->users[i])) return true;
   }
   return false;
 }
@@ -36,7 +32,7 @@ bool tuple_element_is_read(const HloInstruction *tuple, int index) {
 int tuple_elements_read(const HloInstruction *tuple, bool *read) {
   int count = 0;
   for (int i = 0; i < tuple->user_count; i++) {
-    int64_t index = is_dead(tuple->users[i]) ? -1 : trip_count_element(tuple->users[i], tuple);
+    int64_t index = hlo_instruction_is_unread(tuple->users[i]) ? -1 : trip_count_element(tuple->users[i], tuple);
     if (index < 0 || read[index]) continue;
     read[index] = true;
     count++;
@@ -56,7 +52,7 @@ bool tuple_redirect_element(HloInstruction *tuple, int index, HloInstruction *va
   bool redirected = false;
   for (int i = 0; i < tuple->user_count; i++) {
     HloInstruction *user = tuple->users[i];
-    if (trip_count_element(user, tuple) != index || is_dead(user) || user == value) continue;
+    if (trip_count_element(user, tuple) != index || hlo_instruction_is_unread(user) || user == value) continue;
     hlo_instruction_replace_all_uses(user, value);
     redirected = true;
   }
@@ -105,7 +101,7 @@ void tuple_edit_retire(HloInstruction *old, Arena *scratch) {
   int count = old->user_count;
   HloInstruction **users = ARENA_COPY_ARRAY(scratch, HloInstruction *, old->users, count);
   for (int i = 0; i < count; i++) {
-    if (is_dead(users[i])) hlo_computation_remove(old->parent, users[i], false);
+    if (hlo_instruction_is_unread(users[i])) hlo_computation_remove(old->parent, users[i], false);
   }
-  if (is_dead(old)) hlo_computation_remove(old->parent, old, false);
+  if (hlo_instruction_is_unread(old)) hlo_computation_remove(old->parent, old, false);
 }

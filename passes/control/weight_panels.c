@@ -138,9 +138,8 @@ static Status run_weight_panels(HloPassContext *context, HloModule *module, bool
   int64_t count;
   HloComputation **computations = control_computations(module, context->scratch, &count);
   for (int64_t c = 0; c < count; c++) {
-    int64_t instructions = computations[c]->instructions.count;
-    HloInstruction **list =
-        ARENA_COPY_ARRAY(context->scratch, HloInstruction *, computations[c]->instructions.data, instructions);
+    int64_t instructions;
+    HloInstruction **list = hlo_computation_list(computations[c], context->scratch, &instructions);
     for (int64_t i = 0; i < instructions; i++)
       if (list[i]->opcode == HLO_CONSTANT && shape_is_array(list[i]->shape))
         turn_constant(context, list[i], out_changed);

@@ -234,8 +234,8 @@ static bool decide_comparisons(ControlWalk *walk, const LoopState *state) {
   bool changed = false;
   if (!trip_count_find(state->loop, &count) || count.trips < 1) return false;
   Arena *scratch = walk->context->scratch;
-  int64_t instructions = state->body->instructions.count;
-  HloInstruction **list = ARENA_COPY_ARRAY(scratch, HloInstruction *, state->body->instructions.data, instructions);
+  int64_t instructions;
+  HloInstruction **list = hlo_computation_list(state->body, scratch, &instructions);
   for (int64_t i = 0; i < instructions; i++) changed |= decide_comparison(walk, state, &count, list[i]);
   return changed;
 }

@@ -32,8 +32,7 @@ HloInstruction *applied_list(GraphBuilder *builder, int operand, const int64_t *
 }
 
 const Shape *applied_shape(const GraphBuilder *builder, int index) {
-  const Shape *shape = builder->origin->shape;
-  return shape_is_tuple(shape) ? shape->tuple[index] : shape;
+  return shape_result(builder->origin->shape, index);
 }
 
 HloInstruction *applied_results(GraphBuilder *builder, HloInstruction *const *lists, int count) {

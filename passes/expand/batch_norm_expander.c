@@ -228,9 +228,8 @@ static Status run_batch_norm_expander(HloPassContext *context, HloModule *module
   int64_t computation_count = module->computations.count; /* not those added on the way */
   for (int64_t c = 0; c < computation_count; c++) {
     HloComputation *computation = module->computations.data[c];
-    int64_t count = computation->instructions.count;
-    HloInstruction **candidates =
-        ARENA_COPY_ARRAY(context->scratch, HloInstruction *, computation->instructions.data, count);
+    int64_t count;
+    HloInstruction **candidates = hlo_computation_list(computation, context->scratch, &count);
     for (int64_t i = 0; i < count; i++) {
       if (expander_of(candidates[i]->opcode) == NULL || !is_expandable(candidates[i])) continue;
       expand(candidates[i], adders, context->scratch);

@@ -63,11 +63,6 @@ static HloInstruction *expand_id(GraphBuilder *builder) {
 
 enum { RAGGED_INPUT, RAGGED_OUTPUT, RAGGED_FIRST_LIST, RAGGED_VALUES = 5 };
 
-/* The number of |list| that belongs to |step|, as a scalar of s32. */
-static HloInstruction *number_at(GraphBuilder *builder, HloInstruction *list, HloInstruction *step) {
-  return graph_reshape(builder, graph_take(builder, list, 0, step), NULL, 0);
-}
-
 /* Rows [to, to + size) of the output are rows [from, from + size) of the input: the input is moved by to - from,
  * between zeroes, and those rows of it are chosen. */
 static void ragged_step(GraphBuilder *inside, void *context, HloInstruction *step, HloInstruction *const *values,
@@ -75,9 +70,9 @@ static void ragged_step(GraphBuilder *inside, void *context, HloInstruction *ste
   (void)context;
   HloInstruction *input = values[RAGGED_INPUT], *output = values[RAGGED_OUTPUT];
   const Shape *rows = shape_array(graph_shapes(inside), TYPE_S32, output->shape->dims, 1);
-  HloInstruction *from = number_at(inside, values[RAGGED_FIRST_LIST], step);
-  HloInstruction *size = number_at(inside, values[RAGGED_FIRST_LIST + 1], step);
-  HloInstruction *to = number_at(inside, values[RAGGED_FIRST_LIST + 2], step);
+  HloInstruction *from = graph_scalar_at(inside, values[RAGGED_FIRST_LIST], step);
+  HloInstruction *size = graph_scalar_at(inside, values[RAGGED_FIRST_LIST + 1], step);
+  HloInstruction *to = graph_scalar_at(inside, values[RAGGED_FIRST_LIST + 2], step);
   HloInstruction *around = graph_zero(inside, output->shape->type, output->shape);
   HloInstruction *wide = graph_concatenate(inside, (HloInstruction *[]){around, input, around}, 3, 0);
   HloInstruction *start = graph_binary(inside, HLO_SUBTRACT, from, to);
@@ -281,8 +276,8 @@ static void fold_round(GraphBuilder *inside, void *context, HloInstruction *step
                        HloInstruction **out_values) {
   HloInstruction *one = graph_integer(inside, TYPE_S32, 1, NULL), *folded = values[ROUNDS_FOLDED];
   HloInstruction *member = graph_binary(inside, HLO_ADD, step, one),
-                 *size = number_at(inside, values[ROUNDS_ROW], graph_integer(inside, TYPE_S32, 0, NULL)),
-                 *round = number_at(inside, values[ROUNDS_ROW], graph_binary(inside, HLO_ADD, member, one));
+                 *size = graph_scalar_at(inside, values[ROUNDS_ROW], graph_integer(inside, TYPE_S32, 0, NULL)),
+                 *round = graph_scalar_at(inside, values[ROUNDS_ROW], graph_binary(inside, HLO_ADD, member, one));
   HloInstruction *more = map_two(inside, context, folded, part_at(inside, values[ROUNDS_PARTS], round));
   HloInstruction *is_there = graph_compare(inside, COMPARISON_DIRECTION_LT, member, size);
   out_values[ROUNDS_FOLDED] = graph_select(inside, graph_splat(inside, is_there, folded->shape), more, folded);
@@ -295,7 +290,7 @@ static HloInstruction *reduce_by_rounds(GraphBuilder *builder, const DeviceGroup
   if (devices.replicas > 1 && devices.partitions > 1) return NULL; /* no permute crosses both */
   HloInstruction **results = ARENA_NEW_ARRAY(builder->scratch, HloInstruction *, builder->origin->operand_count);
   HloInstruction *row = rounds_of_members(builder, groups),
-                 *first = number_at(builder, row, graph_integer(builder, TYPE_S32, 1, NULL));
+                 *first = graph_scalar_at(builder, row, graph_integer(builder, TYPE_S32, 1, NULL));
   for (int i = 0; i < builder->origin->operand_count; i++) {
     HloInstruction *parts = collect_rounds(builder, i, groups), *values[ROUNDS_VALUES];
     HloInstruction *inits[ROUNDS_VALUES] = {part_at(builder, parts, first), parts, row};

@@ -14,12 +14,6 @@ static int block_of(int row, int column) {
 
 /* --- pieces --- */
 
-static HloInstruction *as_number(GraphBuilder *builder, HloInstruction *real, PrimitiveType type) {
-  if (!type_is_complex(type)) return real;
-  HloInstruction *parts[] = {real, graph_zero(builder, real->shape->type, real->shape)};
-  return graph_add(builder, HLO_COMPLEX, shape_with_type(graph_shapes(builder), real->shape, type), parts, 2);
-}
-
 static HloInstruction *part_of(GraphBuilder *builder, HloOpcode part, HloInstruction *value) {
   PrimitiveType type = value->shape->type;
   if (!type_is_complex(type)) return value;
@@ -96,11 +90,11 @@ static Rotations find_rotations(GraphBuilder *builder, HloInstruction *const *va
   HloInstruction *c = graph_binary(builder, HLO_DIVIDE, one, root), *sine = multiply(builder, t, c);
   HloInstruction *drop = multiply(builder, sine, sine), *change = multiply(builder, t, size);
   drop = graph_binary(builder, HLO_DIVIDE, drop, graph_binary(builder, HLO_ADD, one, c));
-  HloInstruction *w = graph_binary(builder, HLO_DIVIDE, b, as_number(builder, divisor, type));
-  return (Rotations){.drop = as_number(builder, drop, type),
-                     .s = multiply(builder, as_number(builder, sine, type), w),
-                     .first = as_number(builder, graph_binary(builder, HLO_SUBTRACT, a, change), type),
-                     .second = as_number(builder, graph_binary(builder, HLO_ADD, d, change), type)};
+  HloInstruction *w = graph_binary(builder, HLO_DIVIDE, b, real_as_type(builder, divisor, type));
+  return (Rotations){.drop = real_as_type(builder, drop, type),
+                     .s = multiply(builder, real_as_type(builder, sine, type), w),
+                     .first = real_as_type(builder, graph_binary(builder, HLO_SUBTRACT, a, change), type),
+                     .second = real_as_type(builder, graph_binary(builder, HLO_ADD, d, change), type)};
 }
 
 /* Rows (|dimension| 1; conjugated, since they are multiplied from the left) or columns (2) of two blocks. */

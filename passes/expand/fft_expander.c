@@ -24,9 +24,7 @@ static HloInstruction *of_parts(FftBuilder *builder, HloInstruction *re, HloInst
 static HloInstruction *transform_dimension(FftBuilder *builder, HloInstruction *value, int dimension, int sign) {
   if (builder->takes_pieces) return fft_by_pieces(builder, value, dimension, sign);
   const Shape *shape = value->shape;
-  int64_t outer = 1, inner = 1;
-  for (int i = 0; i < dimension; i++) outer *= shape->dims[i];
-  for (int i = dimension + 1; i < shape->rank; i++) inner *= shape->dims[i];
+  int64_t outer = shape_extent(shape, 0, dimension), inner = shape_extent(shape, dimension + 1, shape->rank);
   HloInstruction *rows = graph_reshape(&builder->graph, value, (int64_t[]){outer, shape->dims[dimension], inner}, 3);
   return graph_reshape(&builder->graph, fft_transform(builder, rows, sign), shape->dims, shape->rank);
 }
@@ -130,9 +128,8 @@ static Status run_fft_expander(HloPassContext *context, HloModule *module, bool 
   bool takes_lines = machine_takes_lines(context->options->machine);
   for (int64_t c = 0; c < module->computations.count; c++) {
     HloComputation *computation = module->computations.data[c];
-    int64_t count = computation->instructions.count;
-    HloInstruction **candidates =
-        ARENA_COPY_ARRAY(context->scratch, HloInstruction *, computation->instructions.data, count);
+    int64_t count;
+    HloInstruction **candidates = hlo_computation_list(computation, context->scratch, &count);
     for (int64_t i = 0; i < count; i++) {
       if (candidates[i]->opcode != HLO_FFT || !is_expandable(candidates[i], takes_lines)) continue;
       expand(candidates[i], takes_lines && goes_by_pieces(candidates[i]), context->scratch);

@@ -81,9 +81,8 @@ static HloInstruction *transform_rows(FftBuilder *builder, HloInstruction *rows,
 
 HloInstruction *fft_by_pieces(FftBuilder *builder, HloInstruction *value, int dimension, int sign) {
   const Shape *shape = value->shape;
-  int64_t outer = 1, inner = 1, n = shape->dims[dimension];
-  for (int i = 0; i < dimension; i++) outer *= shape->dims[i];
-  for (int i = dimension + 1; i < shape->rank; i++) inner *= shape->dims[i];
+  int64_t outer = shape_extent(shape, 0, dimension), inner = shape_extent(shape, dimension + 1, shape->rank);
+  int64_t n = shape->dims[dimension];
   HloInstruction *rows = rows_of(builder, turned(builder, value, outer, n, inner), outer * inner, n);
   rows = transform_rows(builder, rows, sign);
   return graph_reshape(&builder->graph, turned(builder, rows, outer, inner, n), shape->dims, shape->rank);

@@ -73,13 +73,6 @@ static HloInstruction *part_identity(GraphBuilder *builder, HloOpcode *out_opcod
   return graph_constant(builder, type, identity);
 }
 
-static bool contains(Int64List list, int64_t value) {
-  for (int i = 0; i < list.count; i++) {
-    if (list.data[i] == value) return true;
-  }
-  return false;
-}
-
 /* The elements of |value| in other dimensions: no array is made of them, so what only reshapes is passed over. */
 static HloInstruction *reshape_source(GraphBuilder *builder, HloInstruction *value, const int64_t *dims, int rank) {
   while (value->opcode == HLO_RESHAPE && shape_has_default_layout(value->operands[0]->shape))
@@ -94,7 +87,7 @@ static HloInstruction *fold_by_same(GraphBuilder *builder, HloInstruction *value
   int64_t dims[SHAPE_MAX_RANK];
   int rank = 0;
   for (int i = 0; i < full->rank; i++) {
-    if (!contains(dimensions, i)) dims[rank++] = full->dims[i];
+    if (!int64_list_has(dimensions, i)) dims[rank++] = full->dims[i];
   }
   HloInstruction *operands[] = {value, init};
   HloInstruction *result =
@@ -103,12 +96,6 @@ static HloInstruction *fold_by_same(GraphBuilder *builder, HloInstruction *value
   hlo_instruction_set_computation(result, HLO_ATTR_TO_APPLY,
                                   hlo_instruction_computation(builder->origin, HLO_ATTR_TO_APPLY));
   return result;
-}
-
-static int64_t product(const int64_t *dims, int begin, int end) {
-  int64_t size = 1;
-  for (int i = begin; i < end; i++) size *= dims[i];
-  return size;
 }
 
 /* --- reductions --- */
@@ -122,17 +109,18 @@ typedef struct ReducedRun {
 
 static ReducedRun first_reduced_run(const HloInstruction *reduce) {
   ReducedRun run = {.shape = reduce->operands[0]->shape, .reduced = hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS)};
-  while (run.begin < run.shape->rank && !contains(run.reduced, run.begin)) run.begin++;
+  while (run.begin < run.shape->rank && !int64_list_has(run.reduced, run.begin)) run.begin++;
   run.end = run.begin;
-  while (run.end < run.shape->rank && contains(run.reduced, run.end)) run.end++;
+  while (run.end < run.shape->rank && int64_list_has(run.reduced, run.end)) run.end++;
   return run;
 }
 
 /* Whether the loops that the whole would be are cut well enough. */
 static bool is_shared_whole(const ReducedRun *run) {
-  int64_t before = product(run->shape->dims, 0, run->begin), results = before;
-  for (int i = run->end; i < run->shape->rank; i++) results *= contains(run->reduced, i) ? 1 : run->shape->dims[i];
-  bool in_columns = !contains(run->reduced, run->shape->rank - 1);
+  int64_t before = shape_extent(run->shape, 0, run->begin), results = before;
+  for (int i = run->end; i < run->shape->rank; i++)
+    results *= int64_list_has(run->reduced, i) ? 1 : run->shape->dims[i];
+  bool in_columns = !int64_list_has(run->reduced, run->shape->rank - 1);
   return in_columns ? before >= ENOUGH_RESULTS || results >= ENOUGH_COLUMNS : results >= ENOUGH_RESULTS;
 }
 
@@ -157,15 +145,15 @@ typedef struct ReduceCut {
 
 static ReduceCut whole_rows_cut(const ReducedRun *run, int64_t results) {
   int64_t most = min_i64(MOST_PARTS, MOST_PART_ELEMENTS / results);
-  return (ReduceCut){part_count(product(run->shape->dims, run->begin, run->end), LEAST_PARTS, most), 1};
+  return (ReduceCut){part_count(shape_extent(run->shape, run->begin, run->end), LEAST_PARTS, most), 1};
 }
 
 /* Rows of few columns: of the numbers of rows that divide the run those with the largest power of two, which fill
  * registers whatever the columns are. */
 static ReduceCut rows_apart_cut(const ReducedRun *run, int64_t results) {
   ReduceCut best = {1, 1};
-  int64_t columns = product(run->shape->dims, run->end, run->shape->rank), best_power = 0;
-  int64_t rows = product(run->shape->dims, run->begin, run->end);
+  int64_t columns = shape_extent(run->shape, run->end, run->shape->rank), best_power = 0;
+  int64_t rows = shape_extent(run->shape, run->begin, run->end);
   for (int64_t apart = min_i64(MOST_APART, MOST_COLUMNS_APART / columns); apart >= LEAST_APART; apart--) {
     int64_t power = apart & -apart, most = min_i64(MOST_PARTS_APART, MOST_PART_ELEMENTS / (results * apart));
     if (rows % apart != 0 || power <= best_power) continue;
@@ -180,9 +168,9 @@ static ReduceCut rows_apart_cut(const ReducedRun *run, int64_t results) {
 static bool has_few_columns(const ReducedRun *run, const HloInstruction *operand) {
   int left = MOST_LINEAR;
   for (int i = run->end; i < run->shape->rank; i++) {
-    if (contains(run->reduced, i)) return false;
+    if (int64_list_has(run->reduced, i)) return false;
   }
-  int64_t columns = product(run->shape->dims, run->end, run->shape->rank);
+  int64_t columns = shape_extent(run->shape, run->end, run->shape->rank);
   return columns > 1 && columns < FEW_COLUMNS && is_linear(operand, &left);
 }
 
@@ -193,8 +181,8 @@ static HloInstruction *reduce_apart(GraphBuilder *builder, const ReducedRun *run
   int rank = run->begin, begin = run->begin;
   memcpy(dims, run->shape->dims, (size_t)rank * sizeof *dims);
   dims[rank++] = cut.parts;
-  dims[rank++] = product(run->shape->dims, run->begin, run->end) / cut.parts / cut.apart;
-  dims[rank++] = cut.apart * product(run->shape->dims, run->end, run->shape->rank);
+  dims[rank++] = shape_extent(run->shape, run->begin, run->end) / cut.parts / cut.apart;
+  dims[rank++] = cut.apart * shape_extent(run->shape, run->end, run->shape->rank);
   HloInstruction *rows = reshape_source(builder, graph_operand(builder, 0), dims, rank);
   HloInstruction *partial = fold_by_same(builder, rows, identity, (Int64List){1, (int64_t[]){begin + 1}});
   dims[begin] = cut.parts * cut.apart;
@@ -210,9 +198,9 @@ static HloInstruction *reduce_in_parts(GraphBuilder *builder, const ReducedRun *
   memcpy(dims, run->shape->dims, (size_t)rank * sizeof *dims);
   dims[rank++] = parts;
   reduced[count++] = rank;
-  dims[rank++] = product(run->shape->dims, run->begin, run->end) / parts;
+  dims[rank++] = shape_extent(run->shape, run->begin, run->end) / parts;
   for (int i = run->end; i < run->shape->rank; i++) {
-    if (contains(run->reduced, i)) reduced[count++] = rank;
+    if (int64_list_has(run->reduced, i)) reduced[count++] = rank;
     dims[rank++] = run->shape->dims[i];
   }
   HloInstruction *cut = reshape_source(builder, graph_operand(builder, 0), dims, rank);
@@ -267,7 +255,7 @@ static bool find_cut(const HloInstruction *scatter, int64_t most, ScatterCut *ou
   Int64List window = hlo_instruction_ints(scatter, HLO_ATTR_UPDATE_WINDOW_DIMS);
   int64_t vector = hlo_instruction_int(scatter, HLO_ATTR_INDEX_VECTOR_DIM, 0);
   for (int i = 0, batch = 0; i < updates->rank; i++) {
-    if (contains(window, i)) continue;
+    if (int64_list_has(window, i)) continue;
     *out_cut = (ScatterCut){i, batch + (batch >= vector), part_count(updates->dims[i], LEAST_SCATTER_PARTS, most)};
     if (out_cut->parts > 1) return true;
     batch++;

@@ -202,6 +202,10 @@ HloInstruction *graph_take(GraphBuilder *builder, HloInstruction *value, int dim
   return graph_take_run(builder, value, dimension, index, 1);
 }
 
+HloInstruction *graph_scalar_at(GraphBuilder *builder, HloInstruction *list, HloInstruction *index) {
+  return graph_reshape(builder, graph_take(builder, list, 0, index), NULL, 0);
+}
+
 HloInstruction *graph_take_run(GraphBuilder *builder, HloInstruction *value, int dimension, HloInstruction *index,
                                int64_t size) {
   int rank = value->shape->rank;
@@ -351,9 +355,8 @@ Status graph_apply_rules(HloPassContext *context, HloModule *module, const Graph
                          bool *out_changed) {
   for (int64_t c = 0; c < module->computations.count; c++) {
     HloComputation *computation = module->computations.data[c];
-    int64_t candidate_count = computation->instructions.count;
-    HloInstruction **candidates =
-        ARENA_COPY_ARRAY(context->scratch, HloInstruction *, computation->instructions.data, candidate_count);
+    int64_t candidate_count;
+    HloInstruction **candidates = hlo_computation_list(computation, context->scratch, &candidate_count);
     for (int64_t i = 0; i < candidate_count; i++) {
       GraphRule *expand = rule_for(rules, count, candidates[i]->opcode);
       if (expand == NULL) continue;

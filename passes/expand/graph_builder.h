@@ -59,6 +59,8 @@ HloInstruction *graph_transpose(GraphBuilder *builder, HloInstruction *value, co
 HloInstruction *graph_concatenate(GraphBuilder *builder, HloInstruction *const *values, int count, int64_t dimension);
 /* One element of |value| along |dimension|, at |index| (a scalar); a size of 1 is left there. */
 HloInstruction *graph_take(GraphBuilder *builder, HloInstruction *value, int dimension, HloInstruction *index);
+/* Element |index| (a scalar) of |list|, an array of rank 1, as a scalar. */
+HloInstruction *graph_scalar_at(GraphBuilder *builder, HloInstruction *list, HloInstruction *index);
 /* |size| elements from |index| on. */
 HloInstruction *graph_take_run(GraphBuilder *builder, HloInstruction *value, int dimension, HloInstruction *index,
                                int64_t size);

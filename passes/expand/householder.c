@@ -31,13 +31,6 @@ static HloInstruction *reflect(GraphBuilder *builder, HloInstruction *tau, HloIn
   return graph_binary(builder, HLO_SUBTRACT, a, graph_dot(builder, vector, row, 1, 2, 1));
 }
 
-/* |real| as a number of |type|. */
-static HloInstruction *as_type(GraphBuilder *builder, HloInstruction *real, PrimitiveType type) {
-  if (!type_is_complex(type)) return real;
-  HloInstruction *parts[] = {real, graph_zero(builder, real->shape->type, real->shape)};
-  return graph_add(builder, HLO_COMPLEX, shape_with_type(graph_shapes(builder), real->shape, type), parts, 2);
-}
-
 static HloInstruction *square(GraphBuilder *builder, HloInstruction *value) {
   HloInstruction *parts[] = {graph_part(builder, HLO_REAL, value), graph_part(builder, HLO_IMAG, value)};
   for (int i = 0; i < 2; i++) parts[i] = graph_binary(builder, HLO_MULTIPLY, parts[i], parts[i]);
@@ -59,11 +52,11 @@ static Reflector find_reflector(GraphBuilder *builder, HloInstruction *alpha, Hl
   HloInstruction *norm = graph_unary(builder, HLO_SQRT, graph_binary(builder, HLO_ADD, square(builder, alpha), rest));
   HloInstruction *is_negative = graph_compare(builder, COMPARISON_DIRECTION_LT, real, zero);
   HloInstruction *beta = graph_select(builder, is_negative, norm, graph_unary(builder, HLO_NEGATE, norm));
-  beta = as_type(builder, beta, shape->type);
+  beta = real_as_type(builder, beta, shape->type);
   HloInstruction *difference = graph_binary(builder, HLO_SUBTRACT, beta, alpha);
   HloInstruction *is_done = graph_binary(builder, HLO_AND, graph_compare(builder, COMPARISON_DIRECTION_EQ, rest, zero),
                                          graph_compare(builder, COMPARISON_DIRECTION_EQ, imaginary, zero));
-  HloInstruction *one = as_type(builder, graph_real(builder, real->shape->type, 1, real->shape), shape->type);
+  HloInstruction *one = real_as_type(builder, graph_real(builder, real->shape->type, 1, real->shape), shape->type);
   Reflector reflector = {graph_binary(builder, HLO_DIVIDE, difference, graph_select(builder, is_done, one, beta)),
                          graph_select(builder, is_done, alpha, beta), graph_unary(builder, HLO_NEGATE, difference)};
   reflector.tau = graph_select(builder, is_done, graph_zero(builder, shape->type, shape), reflector.tau);

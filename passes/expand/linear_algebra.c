@@ -5,6 +5,12 @@
 
 /* --- pieces --- */
 
+HloInstruction *real_as_type(GraphBuilder *builder, HloInstruction *real, PrimitiveType type) {
+  if (!type_is_complex(type)) return real;
+  HloInstruction *parts[] = {real, graph_zero(builder, real->shape->type, real->shape)};
+  return graph_add(builder, HLO_COMPLEX, shape_with_type(graph_shapes(builder), real->shape, type), parts, 2);
+}
+
 HloInstruction *conjugate_matrices(GraphBuilder *builder, HloInstruction *value) {
   if (!type_is_complex(value->shape->type)) return value;
   HloInstruction *parts[] = {graph_part(builder, HLO_REAL, value), graph_part(builder, HLO_IMAG, value)};

@@ -53,6 +53,9 @@ HloInstruction *multiply_sparse(GraphBuilder *builder, const SparseRows *rows, H
 
 HloInstruction *conjugate_matrices(GraphBuilder *builder, HloInstruction *value);
 
+/* |real| as numbers of |type|, its own or the complex one of its width. */
+HloInstruction *real_as_type(GraphBuilder *builder, HloInstruction *real, PrimitiveType type);
+
 /* |value| [batch, 1, 1] in all of |like|. */
 HloInstruction *spread_scalars(GraphBuilder *builder, HloInstruction *value, const Shape *like);
 

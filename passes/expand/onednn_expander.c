@@ -413,7 +413,7 @@ static HloInstruction *(*const expanders[])(OnednnBuilder *builder) = {
 };
 
 static bool is_supported(const Shape *shape) {
-  return shape_is_array(shape) && !shape_is_dynamic(shape) &&
+  return shape_is_static_array(shape) &&
          (shape->type == TYPE_F32 || shape->type == TYPE_BF16 || shape->type == TYPE_F16);
 }
 
@@ -457,9 +457,8 @@ static Status expand_call(HloPassContext *context, HloInstruction *call) {
 static Status run_onednn_expander(HloPassContext *context, HloModule *module, bool *out_changed) {
   Status result = STATUS_OK;
   for (int64_t c = 0, computations = module->computations.count; c < computations; c++) {
-    const HloInstructionArray *instructions = &module->computations.data[c]->instructions;
-    int64_t count = instructions->count;
-    HloInstruction **candidates = ARENA_COPY_ARRAY(context->scratch, HloInstruction *, instructions->data, count);
+    int64_t count;
+    HloInstruction **candidates = hlo_computation_list(module->computations.data[c], context->scratch, &count);
     for (int64_t i = 0; i < count; i++) {
       if (onednn_target(candidates[i]) == ONEDNN_NONE) continue;
       Status status = expand_call(context, candidates[i]);

@@ -44,10 +44,6 @@ static void scan_step(GraphBuilder *inside, void *context, HloInstruction *step,
   }
 }
 
-static const Shape *result_part(const Shape *shape, int index) {
-  return shape_is_tuple(shape) ? shape->tuple[index] : shape;
-}
-
 /* Arrays of known size only. */
 static bool is_expandable(const HloInstruction *scan) {
   for (int i = 0; i < scan->operand_count; i++) {
@@ -71,7 +67,7 @@ static HloInstruction *expand_scan(GraphBuilder *builder) {
   HloInstruction **values = ARENA_NEW_ARRAY(builder->scratch, HloInstruction *, count);
   for (int i = 0; i < origin->operand_count; i++) values[i] = graph_operand(builder, i);
   for (int i = 0; i < scan.outputs; i++) {
-    const Shape *shape = result_part(origin->shape, i);
+    const Shape *shape = shape_result(origin->shape, i);
     values[origin->operand_count + i] = graph_zero(builder, shape->type, shape);
   }
   graph_loop(builder, scan.length, values, count, scan_step, &scan, values);

@@ -94,16 +94,10 @@ static void add_step(SortNetwork *network, int64_t run, int64_t distance) {
   for (int i = 0; i < count; i++) network->arrays[i] = graph_select(graph, changes, partners[i], own[i]);
 }
 
-static int64_t product(const int64_t *dims, int from, int to) {
-  int64_t count = 1;
-  for (int i = from; i < to; i++) count *= dims[i];
-  return count;
-}
-
 static void choose_sizes(SortNetwork *network, int dimension) {
   const Shape *shape = network->graph->origin->operands[0]->shape;
-  network->outer = product(shape->dims, 0, dimension);
-  network->inner = product(shape->dims, dimension + 1, shape->rank);
+  network->outer = shape_extent(shape, 0, dimension);
+  network->inner = shape_extent(shape, dimension + 1, shape->rank);
   network->length = shape->dims[dimension];
   for (network->padded = 1; network->padded < network->length;) network->padded *= 2;
   network->high = 1;
@@ -223,9 +217,8 @@ static Status run_sort_expander(HloPassContext *context, HloModule *module, bool
   int64_t room = machine_line_bytes(context->options->machine) / 2; /* as much for the result */
   for (int64_t c = 0; c < module->computations.count; c++) {
     HloComputation *computation = module->computations.data[c];
-    int64_t count = computation->instructions.count;
-    HloInstruction **candidates =
-        ARENA_COPY_ARRAY(context->scratch, HloInstruction *, computation->instructions.data, count);
+    int64_t count;
+    HloInstruction **candidates = hlo_computation_list(computation, context->scratch, &count);
     for (int64_t i = 0; i < count; i++) {
       if (candidates[i]->opcode != HLO_SORT || !is_too_long(candidates[i], room)) continue;
       GraphBuilder builder = {computation, candidates[i], context->scratch};

@@ -2,10 +2,6 @@
 
 /* What JAX calls for a sparse matrix of rows times dense columns: one loop over rows, one over elements. */
 
-static HloInstruction *scalar_at(GraphBuilder *builder, HloInstruction *list, HloInstruction *index) {
-  return graph_reshape(builder, graph_take(builder, list, 0, index), NULL, 0);
-}
-
 /* |list| with |amount| added at |index|. */
 static HloInstruction *add_at(GraphBuilder *builder, HloInstruction *list, HloInstruction *amount,
                               HloInstruction *index) {
@@ -20,7 +16,7 @@ static void count_end(GraphBuilder *inside, void *context, HloInstruction *step,
   const Shape *one = graph_take(inside, values[1], 0, step)->shape;
   out_values[0] = values[0];
   out_values[1] =
-      add_at(inside, values[1], graph_integer(inside, one->type, 1, one), scalar_at(inside, values[0], step));
+      add_at(inside, values[1], graph_integer(inside, one->type, 1, one), graph_scalar_at(inside, values[0], step));
 }
 
 /* Values: the elements, their columns, the dense matrix, the ends, the row of the element before, the sums. */
@@ -28,9 +24,9 @@ static void add_element(GraphBuilder *inside, void *context, HloInstruction *ste
                         HloInstruction **out_values) {
   (void)context;
   for (int i = 0; i < 4; i++) out_values[i] = values[i];
-  HloInstruction *row = graph_binary(inside, HLO_ADD, values[4], scalar_at(inside, values[3], step));
-  HloInstruction *dense = graph_take(inside, values[2], 0, scalar_at(inside, values[1], step));
-  HloInstruction *element = graph_splat(inside, scalar_at(inside, values[0], step), dense->shape);
+  HloInstruction *row = graph_binary(inside, HLO_ADD, values[4], graph_scalar_at(inside, values[3], step));
+  HloInstruction *dense = graph_take(inside, values[2], 0, graph_scalar_at(inside, values[1], step));
+  HloInstruction *element = graph_splat(inside, graph_scalar_at(inside, values[0], step), dense->shape);
   out_values[4] = row;
   out_values[5] = add_at(inside, values[5], graph_binary(inside, HLO_MULTIPLY, element, dense), row);
 }

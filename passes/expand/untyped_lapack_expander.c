@@ -45,10 +45,6 @@ static bool attributes_of(GraphBuilder *builder, const UntypedLapackRoutine *rou
   return true;
 }
 
-static const Shape *result_of(const HloInstruction *call, int index) {
-  return shape_is_tuple(call->shape) ? call->shape->tuple[index] : call->shape;
-}
-
 static bool has_results(const HloInstruction *call, const int *results, int count) {
   for (int i = 0; i < count; i++) {
     if (shape_is_tuple(call->shape) ? results[i] >= call->shape->tuple_size : results[i] > 0) return false;
@@ -73,7 +69,7 @@ static HloInstruction *typed_call(GraphBuilder *builder, const UntypedLapackRout
     operands[i] = call->operands[routine->arrays[i]];
     constraints[i] = operands[i]->shape;
   }
-  for (int i = 0; i < result_count; i++) parts[i] = result_of(call, results[i]);
+  for (int i = 0; i < result_count; i++) parts[i] = shape_result(call->shape, results[i]);
   const Shape *shape = result_count == 1 ? parts[0] : shape_tuple(graph_shapes(builder), parts, result_count);
   HloInstruction *typed = graph_add(builder, HLO_CUSTOM_CALL, shape, operands, routine->array_count);
   const char *name = untyped_lapack_is_complex(letter) ? routine->complex : routine->real;

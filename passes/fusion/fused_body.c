@@ -12,17 +12,13 @@ void fused_body_begin(FusedBody *body, HloComputation *caller, StringView name, 
   int_map_init(&body->origins, arena);
 }
 
-static bool is_scalar_constant(const HloInstruction *value) {
-  return value->opcode == HLO_CONSTANT && shape_is_scalar(value->shape);
-}
-
 /* The one scalar that cheap arithmetic with constants makes |value| from; NULL: there is none. */
 static HloInstruction *made_from(const HloInstruction *value) {
   HloInstruction *from = NULL;
   if (!shape_is_scalar(value->shape) || fusion_cost(value) != FUSION_COST_CHEAP) return NULL;
   for (int i = 0; i < value->operand_count; i++) {
     HloInstruction *operand = value->operands[i];
-    if (is_scalar_constant(operand) || operand == from) continue;
+    if (hlo_instruction_is_scalar_constant(operand) || operand == from) continue;
     if (from != NULL || !shape_is_scalar(operand->shape)) return NULL;
     from = operand;
   }
@@ -45,7 +41,7 @@ void fused_body_expect(FusedBody *body, HloInstruction *const *members, int64_t 
     for (int k = 0; k < members[m]->operand_count; k++) {
       HloInstruction *operand = members[m]->operands[k];
       int64_t made = 0;
-      if (!shape_is_scalar(operand->shape) || is_scalar_constant(operand)) continue;
+      if (!shape_is_scalar(operand->shape) || hlo_instruction_is_scalar_constant(operand)) continue;
       if (int_map_find(&seen, (uint64_t)operand->id, &made)) continue;
       int_map_set(&seen, (uint64_t)operand->id, 1);
       uint64_t origin = (uint64_t)origin_of(operand)->id;
@@ -66,7 +62,7 @@ HloInstruction *fused_body_value(FusedBody *body, HloInstruction *value) {
   HloInstruction *found = pointer_map_get(&body->inside, value);
   if (found != NULL) return found;
   if (is_made_inside(body, value)) return fused_body_nest(body, value);
-  if (is_scalar_constant(value)) {
+  if (hlo_instruction_is_scalar_constant(value)) {
     found = hlo_computation_add_clone(body->fused, value, value->shape, NULL, 0);
   } else {
     found = hlo_computation_add_parameter(body->fused, body->operands.count, value->shape,

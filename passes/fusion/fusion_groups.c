@@ -70,10 +70,6 @@ static uint64_t read_key(int32_t group, const HloInstruction *value) {
   return (uint64_t)(uint32_t)group << 32 | (uint32_t)value->id;
 }
 
-static bool is_scalar_constant(const HloInstruction *instruction) {
-  return instruction->opcode == HLO_CONSTANT && shape_is_scalar(instruction->shape);
-}
-
 static FusionGroup *group_at(const FusionGrouper *grouper, int32_t group) {
   return &grouper->result->groups.data[group];
 }
@@ -223,7 +219,7 @@ static int32_t new_operand_count(const FusionGrouper *grouper, int32_t group, co
   int32_t count = 0;
   for (int i = 0; i < producer->operand_count; i++) {
     const HloInstruction *operand = producer->operands[i];
-    if (is_scalar_constant(operand)) continue;
+    if (hlo_instruction_is_scalar_constant(operand)) continue;
     count += !int_map_find(&grouper->read, read_key(group, operand), &ignored);
   }
   return count;
@@ -296,7 +292,7 @@ static void read_operands(FusionGrouper *grouper, int32_t number, const HloInstr
   FusionGroup *group = group_at(grouper, number);
   for (int i = 0; i < member->operand_count; i++) {
     const HloInstruction *operand = member->operands[i];
-    if (is_scalar_constant(operand)) continue;
+    if (hlo_instruction_is_scalar_constant(operand)) continue;
     if (int_map_find(&grouper->read, read_key(number, operand), &ignored)) continue;
     int_map_set(&grouper->read, read_key(number, operand), 1);
     group->operand_count++;

@@ -107,8 +107,8 @@ static bool is_movable(const LineFuser *fuser, const HloInstruction *instruction
 }
 
 static bool is_plain(const Shape *shape) {
-  return shape_is_array(shape) && !shape_is_dynamic(shape) && shape->layout.tile_count == 0 &&
-         shape_has_default_layout(shape) && shape_element_count(shape) > 0;
+  return shape_is_static_array(shape) && shape->layout.tile_count == 0 && shape_has_default_layout(shape) &&
+         shape_element_count(shape) > 0;
 }
 
 /* Of all lines alike: a part of the dimensions that |line| works on, the others whole. */
@@ -284,7 +284,7 @@ static bool fuse_lines(HloComputation *computation, const HloDecisionObserver *o
   int64_t count;
   HloInstruction **order = hlo_computation_post_order(computation, arena, &count);
   for (int64_t i = 0; i < count; i++) {
-    if (order[i]->user_count == 0 && order[i] != computation->root) continue;
+    if (hlo_instruction_is_unread(order[i])) continue;
     if (is_line_operation(&fuser, order[i])) changed |= fuse_line(&fuser, order[i]);
   }
   if (changed) hlo_computation_remove_dead(computation);

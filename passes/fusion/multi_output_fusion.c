@@ -58,12 +58,8 @@ typedef struct Grouper {
   int32_t search;
 } Grouper;
 
-static const HloComputation *fused_of(const HloInstruction *instruction) {
-  return instruction->opcode == HLO_FUSION ? hlo_instruction_computation(instruction, HLO_ATTR_CALLS) : NULL;
-}
-
 static int64_t instruction_count(const HloInstruction *instruction) {
-  const HloComputation *fused = fused_of(instruction);
+  const HloComputation *fused = hlo_instruction_fused(instruction);
   return fused != NULL ? fused->instructions.count : 1;
 }
 
@@ -74,7 +70,7 @@ static int64_t bytes_of(const HloInstruction *value) {
 /* A Kernel of its own that makes one array. */
 static bool is_candidate(const Grouper *grouper, const HloInstruction *instruction) {
   const Shape *shape = instruction->shape;
-  if (!shape_is_array(shape) || (instruction->user_count == 0 && !hlo_instruction_is_root(instruction))) return false;
+  if (!shape_is_array(shape) || hlo_instruction_is_unread(instruction)) return false;
   if (instruction->opcode == HLO_FUSION) return true;
   if (fusion_is_contraction(instruction)) return grouper->has_buffer;
   if (shape->rank == 0 && instruction->opcode != HLO_REDUCE) return false; /* computed by the caller */
@@ -257,7 +253,7 @@ static bool is_stored_anyway(const Grouper *grouper, const HloInstruction *value
   if (hlo_instruction_is_root(value)) return true;
   for (int32_t u = 0; u < value->user_count; u++) {
     const HloInstruction *user = value->users[u];
-    const HloComputation *fused = fused_of(user);
+    const HloComputation *fused = hlo_instruction_fused(user);
     LoopNestKind kind = hlo_loop_nest(fused != NULL ? fused->root : user, fused == NULL, grouper->arena).kind;
     if (kind == LOOP_NEST_NONE || kind == LOOP_NEST_SUMS) return true;
   }
@@ -508,7 +504,7 @@ static void init_grouper(Grouper *grouper, HloComputation *computation) {
 
 /* Whether |node| makes elements of a concatenation of equal pieces that are computed inside it. */
 static bool joins_pieces(const Node *node) {
-  const HloComputation *fused = fused_of(node->instruction);
+  const HloComputation *fused = hlo_instruction_fused(node->instruction);
   if (fused == NULL || node->nest.kind != LOOP_NEST_ELEMENTS) return false;
   for (int64_t i = 0; i < fused->instructions.count; i++) {
     const HloInstruction *inside = fused->instructions.data[i];
@@ -523,7 +519,7 @@ static void group_all(Grouper *grouper) {
   for (int32_t n = 0; n < grouper->count; n++) {
     Node *node = &grouper->nodes[n];
     if (!is_candidate(grouper, node->instruction)) continue;
-    const HloComputation *fused = fused_of(node->instruction);
+    const HloComputation *fused = hlo_instruction_fused(node->instruction);
     node->nest = hlo_loop_nest(fused != NULL ? fused->root : node->instruction, fused == NULL, grouper->arena);
     if (node->nest.kind == LOOP_NEST_NONE || (node->nest.kind == LOOP_NEST_SUMS && !grouper->has_buffer)) continue;
     node->reads = fusion_reads(node->instruction, grouper->arena);

@@ -52,10 +52,6 @@ typedef struct Repeater {
   ControlEdges control;
 } Repeater;
 
-static const HloComputation *fused_of(const HloInstruction *instruction) {
-  return instruction->opcode == HLO_FUSION ? hlo_instruction_computation(instruction, HLO_ATTR_CALLS) : NULL;
-}
-
 static int64_t bytes_of(const HloInstruction *value) {
   return max_i64(shape_byte_size(value->shape), 0);
 }
@@ -63,7 +59,7 @@ static int64_t bytes_of(const HloInstruction *value) {
 /* --- sources and readers --- */
 
 static bool find_source(const Repeater *repeater, HloInstruction *fusion, Source *out) {
-  const HloComputation *fused = fused_of(fusion);
+  const HloComputation *fused = hlo_instruction_fused(fusion);
   if (fused == NULL || fused->root->opcode != HLO_TUPLE || fused->root->operand_count > RESULT_LIMIT) return false;
   if (hlo_instruction_is_root(fusion) || control_edges_touch(&repeater->control, fusion)) return false;
   *out = (Source){.fusion = fusion, .fused = fused, .count = fused->root->operand_count};
@@ -79,7 +75,7 @@ static bool find_source(const Repeater *repeater, HloInstruction *fusion, Source
 
 /* A loop over elements or rows, in which anything may be made that a loop can make. */
 static bool is_loop(const Repeater *repeater, const HloInstruction *reader) {
-  const HloComputation *fused = fused_of(reader);
+  const HloComputation *fused = hlo_instruction_fused(reader);
   if (fused == NULL || control_edges_touch(&repeater->control, reader)) return false;
   if (fused->instructions.count > INSTRUCTION_LIMIT || reader->operand_count > OPERAND_LIMIT - PART_LIMIT) return false;
   int32_t results = fused->root->opcode == HLO_TUPLE ? fused->root->operand_count : 1;
@@ -93,7 +89,7 @@ static bool is_loop(const Repeater *repeater, const HloInstruction *reader) {
 
 /* Evaluations of an operand of |reader| at the most. */
 static int64_t evaluation_count(const Repeater *repeater, const HloInstruction *reader, const HloInstruction *operand) {
-  const HloComputation *fused = fused_of(reader);
+  const HloComputation *fused = hlo_instruction_fused(reader);
   FusionReads reads = fusion_reads(reader, repeater->arena);
   int64_t maps = 0, elements = 0;
   for (int64_t i = 0; i < reads.count; i++) maps += reads.data[i].operand == operand;
@@ -254,7 +250,7 @@ static HloInstruction *write_part(const Source *source, const Recipe *recipe, Fu
 
 static void rewrite_reader(const Repeater *repeater, const Source *source, HloInstruction *reader) {
   FusedBody body;
-  const HloComputation *fused = fused_of(reader);
+  const HloComputation *fused = hlo_instruction_fused(reader);
   fused_body_begin(&body, repeater->computation, fused->name, repeater->observer, repeater->arena);
   for (int32_t i = 0; i < source->count; i++) {
     if (!source->dropped[i] || !hlo_instruction_uses(reader, source->elements[i])) continue;

@@ -37,17 +37,13 @@ typedef struct RowCluster {
   int reduction_count; /* whose result another member reads */
 } RowCluster;
 
-static const HloComputation *fused_of(const HloInstruction *instruction) {
-  return instruction->opcode == HLO_FUSION ? hlo_instruction_computation(instruction, HLO_ATTR_CALLS) : NULL;
-}
-
 static bool is_reduction(const HloInstruction *instruction) {
-  const HloComputation *fused = fused_of(instruction);
+  const HloComputation *fused = hlo_instruction_fused(instruction);
   return (fused != NULL ? fused->root->opcode : instruction->opcode) == HLO_REDUCE;
 }
 
 static int64_t instruction_count(const HloInstruction *instruction) {
-  const HloComputation *fused = fused_of(instruction);
+  const HloComputation *fused = hlo_instruction_fused(instruction);
   return fused != NULL ? fused->instructions.count : 1;
 }
 
@@ -76,7 +72,7 @@ static bool may_join(const RowFuser *fuser, const HloInstruction *instruction) {
   if (!shape_is_array(shape) || shape_is_dynamic(shape) || shape->rank == 0 || !shape_has_default_layout(shape))
     return false;
   if (shape_element_count(shape) <= 0) return false;
-  const HloComputation *fused = fused_of(instruction);
+  const HloComputation *fused = hlo_instruction_fused(instruction);
   if (fused == NULL) return is_member_opcode(instruction);
   HloOpcode root = fused->root->opcode;
   if (root == HLO_DYNAMIC_UPDATE_SLICE || root == HLO_TUPLE) return false;
@@ -249,7 +245,7 @@ static bool fuse_rows(HloComputation *computation, const HloDecisionObserver *ob
   for (int64_t i = 0; i < count; i++) int_map_set(&fuser.position, (uint64_t)order[i]->id, i);
   for (int64_t i = count - 1; i >= 0; i--) {
     HloInstruction *last = order[i];
-    if (last->user_count == 0 && last != computation->root) continue; /* taken into a cluster and dead by now */
+    if (hlo_instruction_is_unread(last)) continue; /* taken into a cluster and dead by now */
     if (may_join(&fuser, last)) changed |= fuse_at(&fuser, last);
   }
   if (changed) hlo_computation_remove_dead(computation);

@@ -61,7 +61,7 @@ static bool is_link(const TileFuser *fuser, const HloInstruction *value, const S
 /* The value outside that |inside|, part of |instruction|, is up to views. */
 static HloInstruction *outside_of(const HloInstruction *instruction, const HloInstruction *inside) {
   if (instruction->opcode != HLO_FUSION) return (HloInstruction *)inside;
-  while (hlo_is_view(inside)) inside = inside->operands[0];
+  inside = hlo_behind_views(inside);
   if (inside->opcode != HLO_PARAMETER) return NULL;
   return instruction->operands[hlo_instruction_parameter_number(inside)];
 }
@@ -161,7 +161,7 @@ static bool fuse_tiles(HloComputation *computation, const HloDecisionObserver *o
   int64_t count;
   HloInstruction **order = hlo_computation_post_order(computation, arena, &count);
   for (int64_t i = count - 1; i >= 0; i--) {
-    if (order[i]->user_count == 0 && order[i] != computation->root) continue; /* taken into a chain */
+    if (hlo_instruction_is_unread(order[i])) continue; /* taken into a chain */
     changed |= fuse_at(&fuser, order[i]);
   }
   if (changed) hlo_computation_remove_dead(computation);

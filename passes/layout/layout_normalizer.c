@@ -40,7 +40,7 @@ static const Shape *normal_shape(const Normalizer *normalizer, const Shape *shap
 /* --- bitcast --- */
 
 static bool is_plain(const Shape *shape) {
-  return shape_is_array(shape) && !shape_is_dynamic(shape) && shape->layout.tile_count == 0;
+  return shape_is_static_array(shape) && shape->layout.tile_count == 0;
 }
 
 /* A bitcast of whole elements: the others stay, between copies. */

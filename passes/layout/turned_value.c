@@ -1,7 +1,7 @@
 #include "passes/layout/turned_value.h"
 
 bool layout_may_turn(const Shape *shape) {
-  return shape_is_array(shape) && !shape_is_dynamic(shape) && shape->rank > 1 && shape->rank <= LAYOUT_RANK_LIMIT;
+  return shape_is_static_array(shape) && shape->rank > 1 && shape->rank <= LAYOUT_RANK_LIMIT;
 }
 
 bool layout_is_plain(const HloInstruction *instruction) {

@@ -173,16 +173,11 @@ static PeakValueArray find_peak_values(const MemoryTrial *trial, const BufferAss
 
 /* --- the trial --- */
 
-static int64_t add_bytes(int64_t a, int64_t b) {
-  int64_t sum;
-  return checked_add(a, b, &sum) ? sum : INT64_MAX;
-}
-
 static void measure(MemoryTrial *trial, const BufferAssignment *assignment, int64_t goal, Arena *scratch) {
   int64_t outside = buffer_assignment_outside_bytes(assignment);
   trial->workspace_bytes = assignment->workspace_bytes;
-  trial->total_bytes = add_bytes(outside, assignment->workspace_bytes);
-  trial->bound_bytes = add_bytes(outside, assignment->lower_bound_bytes);
+  trial->total_bytes = saturated_add(outside, assignment->workspace_bytes);
+  trial->bound_bytes = saturated_add(outside, assignment->lower_bound_bytes);
   int64_t *live = live_bytes(assignment, scratch), most = -1;
   for (int64_t p = 0; p < assignment->schedule_length; p++) {
     double over = (double)max_i64(live[p] - max_i64(goal - outside, 0), 0);

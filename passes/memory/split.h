@@ -33,6 +33,10 @@ typedef struct HloSplitMember {
 
 enum { HLO_SPLIT_FOLDED = -1 };
 
+static inline bool split_is_folded(const HloSplitMember *member) {
+  return member->dimension == HLO_SPLIT_FOLDED;
+}
+
 /* Elements beyond its part that |member| reads of an operand that it does not read whole. */
 typedef struct SplitRange {
   int64_t before, after;

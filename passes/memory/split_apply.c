@@ -38,13 +38,9 @@ typedef struct Rewrite {
   HloInstructionArray captured; /* what members read from outside; after the outputs among the values of the loop */
 } Rewrite;
 
-static bool is_folded(const HloSplitMember *member) {
-  return member->dimension == HLO_SPLIT_FOLDED;
-}
-
 /* A part is made of operand 0, which is what the part before made. */
 static bool is_carried(const HloSplitMember *member) {
-  return is_folded(member) && member->fold == HLO_SCATTER;
+  return split_is_folded(member) && member->fold == HLO_SCATTER;
 }
 
 /* --- sizes of parts --- */
@@ -58,7 +54,7 @@ static int64_t choose_size(int64_t units, int64_t parts) {
 
 static Parts choose_parts(const HloSplit *split, int64_t parts) {
   bool has_fold = false;
-  for (int64_t i = 0; i < split->member_count; i++) has_fold |= is_folded(&split->members[i]);
+  for (int64_t i = 0; i < split->member_count; i++) has_fold |= split_is_folded(&split->members[i]);
   if (parts > split->units) parts = split->units;
   int64_t size = choose_size(split->units, parts < 2 ? 2 : parts);
   Parts chosen = {split->units / size, size, split->units % size, false};
@@ -79,11 +75,6 @@ static bool has_user_outside(const Rewrite *rewrite, const HloInstruction *instr
   for (int u = 0; u < instruction->user_count; u++)
     if (find_member(rewrite, instruction->users[u], &ignored) == NULL) return true;
   return hlo_instruction_is_root(instruction);
-}
-
-/* A part makes it anew: it takes no memory. */
-static bool is_scalar_constant(const HloInstruction *instruction) {
-  return instruction->opcode == HLO_CONSTANT && shape_is_scalar(instruction->shape);
 }
 
 SplitRange hlo_split_range(const HloSplitMember *member, int operand) {
@@ -114,7 +105,7 @@ static void capture_operands(Rewrite *rewrite, const HloSplitMember *member) {
   for (int k = is_carried(member); k < instruction->operand_count; k++) {
     HloInstruction *operand = instruction->operands[k];
     int64_t ignored;
-    if (is_scalar_constant(operand) || begins_sum(member, k)) continue;
+    if (hlo_instruction_is_scalar_constant(operand) || begins_sum(member, k)) continue;
     if (int_map_find(&rewrite->numbers, (uint64_t)operand->id, &ignored)) continue;
     operand = hlo_split_source(operand);
     if (int_map_find(&rewrite->numbers, (uint64_t)operand->id, &ignored)) continue;
@@ -179,7 +170,7 @@ static const Shape *part_shape(Part *part, const Shape *shape, const HloSplitMem
     return shape_tuple(shapes, elements, shape->tuple_size);
   }
   int64_t *dims = ARENA_COPY_ARRAY(part->rewrite->scratch, int64_t, shape->dims, shape->rank);
-  if (!is_folded(member)) dims[member->dimension] = part->size * member->scale + member->before + member->after;
+  if (!split_is_folded(member)) dims[member->dimension] = part->size * member->scale + member->before + member->after;
   return shape_array(shapes, shape->type, dims, shape->rank);
 }
 
@@ -313,12 +304,12 @@ static HloInstruction *part_operand(Part *part, const HloSplitMember *member, in
   HloInstruction *operand = member->instruction->operands[k], *carried = carried_operand(part, member, k);
   if (carried != NULL) return carried;
   if (begins_sum(member, k)) return loop_zero(part->builder, operand->shape);
-  if (is_folded(member) && member->instruction->opcode == HLO_REDUCE && k > 0) {
+  if (split_is_folded(member) && member->instruction->opcode == HLO_REDUCE && k > 0) {
     char identity[FOLD_IDENTITY_BYTES];
     XLAC_CHECK(hlo_fold_identity(member->fold, operand->shape->type, identity));
     return graph_constant(part->builder, operand->shape->type, identity);
   }
-  if (is_scalar_constant(operand))
+  if (hlo_instruction_is_scalar_constant(operand))
     return hlo_computation_add_constant(part->builder->computation, hlo_instruction_literal(operand), (StringView){0});
   int64_t number;
   const HloSplitMember *maker = find_member(part->rewrite, operand, &number);
@@ -375,7 +366,7 @@ static HloInstruction *make_part(Part *part, const HloSplitMember *member) {
   HloInstruction *made =
       hlo_computation_add_clone(part->builder->computation, instruction, shape, operands, instruction->operand_count);
   hlo_instruction_remove_sharding(made);
-  if (!is_folded(member)) split_fit_attributes(made, member);
+  if (!split_is_folded(member)) split_fit_attributes(made, member);
   return made;
 }
 
@@ -389,7 +380,7 @@ static HloInstruction *own_part(Part *part, const HloSplitMember *member, HloIns
 /* |output| with what |member| made for this part in it. */
 static HloInstruction *put_one(Part *part, const HloSplitMember *member, HloInstruction *output, HloInstruction *made) {
   if (is_carried(member)) return made;
-  if (is_folded(member)) return graph_binary(part->builder, member->fold, output, made);
+  if (split_is_folded(member)) return graph_binary(part->builder, member->fold, output, made);
   return graph_put(part->builder, output, own_part(part, member, made), member->dimension,
                    scaled_start(part, member->scale));
 }
@@ -447,7 +438,7 @@ static HloInstruction *carried_value(GraphBuilder *builder, HloInstruction *valu
 static HloInstruction *first_value(GraphBuilder *builder, const HloSplitMember *member) {
   const HloInstruction *instruction = member->instruction;
   const Shape *shape = instruction->shape;
-  bool is_reduced = is_folded(member) && instruction->opcode == HLO_REDUCE;
+  bool is_reduced = split_is_folded(member) && instruction->opcode == HLO_REDUCE;
   HloInstruction *value = is_carried(member) ? carried_value(builder, instruction->operands[0])
                           : is_reduced       ? graph_splat(builder, instruction->operands[1], shape)
                                              : graph_zero(builder, shape->type, shape);
@@ -503,7 +494,7 @@ static HloInstruction *find_addend(const Rewrite *rewrite, const HloInstruction 
 static HloInstruction *take_addend(Rewrite *rewrite, GraphBuilder *builder, int64_t number) {
   const HloSplitMember *member = &rewrite->split->members[number];
   const HloInstruction *sum = member->instruction;
-  if (!is_folded(member) || member->fold != HLO_ADD || sum->opcode != HLO_DOT) return NULL;
+  if (!split_is_folded(member) || member->fold != HLO_ADD || sum->opcode != HLO_DOT) return NULL;
   for (;;) {
     HloInstruction *addition, *addend = find_addend(rewrite, sum, &addition);
     if (addend == NULL) return NULL;

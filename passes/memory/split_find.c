@@ -153,7 +153,7 @@ static int64_t array_bytes(const HloInstruction *value) {
 }
 
 static void add_seed(SplitSearch *search, HloInstruction *seed, HloSplitArray *splits) {
-  const Shape *shape = shape_is_tuple(seed->shape) ? seed->shape->tuple[0] : seed->shape;
+  const Shape *shape = shape_result(seed->shape, 0);
   for (int d = 0; shape_is_array(shape) && d < shape->rank; d++)
     add_candidates(search, graph_of(search, seed->parent), seed, d, splits);
 }

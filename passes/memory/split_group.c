@@ -36,10 +36,6 @@ static bool is_large(const Group *group, const HloInstruction *instruction) {
   return shape_leaf_byte_size(instruction->shape) >= group->search->largest / group->reach->large_part;
 }
 
-static bool is_folded(const HloSplitMember *member) {
-  return member->dimension == HLO_SPLIT_FOLDED;
-}
-
 /* --- views --- */
 
 /* It costs nothing to make a part of it. */
@@ -87,7 +83,8 @@ static bool reads_match(const Group *group, const HloInstruction *user, const Sp
                         const HloSplitMember *member) {
   for (int k = 0; k < user->operand_count; k++) {
     if (user->operands[k] != member->instruction) continue;
-    if (is_folded(member) || reads[k].dimension != member->dimension || reads[k].scale != member->scale) return false;
+    if (split_is_folded(member) || reads[k].dimension != member->dimension || reads[k].scale != member->scale)
+      return false;
     if (reaches_far(group, &reads[k])) return false;
   }
   return true;
@@ -326,7 +323,7 @@ static void add_users(Group *group, HloSplitMember member, int windows) {
   bool is_seed = member.instruction == group->members.data[0].instruction;
   if (!is_seed && is_remade(group, member.instruction)) return;
   bool pulls = is_large(group, member.instruction) || shape_is_tuple(member.instruction->shape);
-  if (is_folded(&member) || !pulls) return;
+  if (split_is_folded(&member) || !pulls) return;
   for (int u = 0; u < member.instruction->user_count; u++) {
     HloInstruction *user = member.instruction->users[u];
     if (!was_tried(group, user)) add_user(group, user, &member, windows);
@@ -389,7 +386,7 @@ static bool stands(const Group *group, const HloInstruction *instruction) {
 /* What |member| makes may be made once more. */
 static bool can_be_made_again(const Group *group, const HloSplitMember *member) {
   const HloInstruction *instruction = member->instruction;
-  return group->search->scope == HLO_SPLIT_AGAIN && !is_folded(member) && shape_is_array(instruction->shape) &&
+  return group->search->scope == HLO_SPLIT_AGAIN && !split_is_folded(member) && shape_is_array(instruction->shape) &&
          instruction->opcode != HLO_GET_TUPLE_ELEMENT && !hlo_instruction_has_side_effect(instruction) &&
          !hlo_fold_has_ties(instruction, group->search->arena);
 }
@@ -411,7 +408,7 @@ static void remove_before(Group *group, const HloInstruction *seed) {
     }
     /* A fold is there after the last part: what the seed needs of it, others make before. */
     const HloSplitMember *member = member_of(group, instruction);
-    is_needed_outside |= member != NULL && is_folded(member) && before[instruction->id];
+    is_needed_outside |= member != NULL && split_is_folded(member) && before[instruction->id];
     if (!is_needed_outside || !is_made_inside(group, instruction)) continue;
     if (can_be_made_again(group, member))
       int_map_set(&group->again, (uint64_t)instruction->id, 1);
@@ -430,7 +427,7 @@ static bool has_user_outside(const Group *group, const HloInstruction *instructi
 /* The parts make all of it, and nothing else: otherwise they cannot be put together. */
 static bool can_be_put(const Group *group, const HloSplitMember *member) {
   const Shape *shape = member->instruction->shape;
-  if (is_folded(member) || shape_is_tuple(shape) || is_remade(group, member->instruction)) return true;
+  if (split_is_folded(member) || shape_is_tuple(shape) || is_remade(group, member->instruction)) return true;
   bool is_whole = shape->dims[member->dimension] == split_nominal_size(group->units, member->scale);
   return is_whole || !has_user_outside(group, member->instruction);
 }
@@ -447,7 +444,7 @@ static void remove_after(Group *group) {
       bool is_after = false, has_member = false;
       for (int k = 0; k < instruction->operand_count; k++) {
         const HloSplitMember *operand = member_of(group, instruction->operands[k]);
-        is_after |= after[instruction->operands[k]->id] || (operand != NULL && is_folded(operand));
+        is_after |= after[instruction->operands[k]->id] || (operand != NULL && split_is_folded(operand));
         has_member |= is_made_inside(group, instruction->operands[k]);
       }
       if (member != NULL && (is_after || !stands(group, instruction) || !can_be_put(group, member))) {
@@ -490,7 +487,7 @@ static void weigh_loop(const SplitSearch *search, const SplitLoop *loop, HloSpli
     if (loop->leaves[i].kind == SPLIT_LEAF_CUT) split->bytes_gone += shape_byte_size(state->tuple[i]);
   for (int64_t i = 0; i < loop->member_count; i++) {
     const HloSplitMember *member = &loop->members[i];
-    if (is_folded(member) || member->instruction->opcode == HLO_GET_TUPLE_ELEMENT) continue;
+    if (split_is_folded(member) || member->instruction->opcode == HLO_GET_TUPLE_ELEMENT) continue;
     if (is_in_large(search, member->instruction)) split->bytes_gone += shape_leaf_byte_size(member->instruction->shape);
   }
 }
@@ -503,7 +500,7 @@ static void weigh_member(const Group *group, const HloSplitMember *member, HloSp
   const HloInstruction *instruction = member->instruction;
   int64_t bytes = shape_leaf_byte_size(instruction->shape);
   bool is_known = is_in_large(group->search, instruction), is_element = instruction->opcode == HLO_GET_TUPLE_ELEMENT;
-  bool stays = is_folded(member) || (!shape_is_tuple(instruction->shape) && has_user_outside(group, instruction));
+  bool stays = split_is_folded(member) || (!shape_is_tuple(instruction->shape) && has_user_outside(group, instruction));
   if (stays && is_known && is_element) split->bytes_gone -= bytes;
   if (!stays && is_known && !is_element) split->bytes_gone += bytes;
   if (stays && !is_known && !member->is_remade && !is_result(instruction)) split->bytes_added += bytes;
@@ -530,7 +527,7 @@ static void weigh(const Group *group, HloSplit *split) {
 /* Beyond its part it makes as much as is made of whole elements of each operand. */
 static void widen_to_whole_elements(HloSplitMember *member) {
   int64_t step = 1;
-  if (is_folded(member)) return;
+  if (split_is_folded(member)) return;
   for (int k = 0; k < member->instruction->operand_count; k++) {
     if (member->reads[k].dimension == SPLIT_READ_WHOLE) continue;
     int64_t its_step = member->scale / greatest_common_divisor(member->reads[k].scale, member->scale);
@@ -560,11 +557,11 @@ static bool widen_members(const Group *group, Members *members) {
     widen_to_whole_elements(user);
     widen_elements(members, &places, user);
     if (user->loop != NULL && user->before + user->after > 0) return false; /* iterations would widen it further */
-    if (!is_folded(user) && user->before + user->after > group->units * user->scale / WIDENED_PART) return false;
+    if (!split_is_folded(user) && user->before + user->after > group->units * user->scale / WIDENED_PART) return false;
     for (int k = 0; k < user->instruction->operand_count; k++) {
       int64_t place;
       if (!int_map_find(&places, (uint64_t)user->instruction->operands[k]->id, &place)) continue;
-      if (is_folded(user)) continue;
+      if (split_is_folded(user)) continue;
       SplitRange range = hlo_split_range(user, k);
       members->data[place].before = max_i64(members->data[place].before, range.before);
       members->data[place].after = max_i64(members->data[place].after, range.after);
@@ -607,7 +604,7 @@ int64_t hlo_split_bytes_saved(const HloSplit *split, int64_t parts) {
 
 bool split_group_grow(const SplitSearch *search, const SplitGraph *graph, HloInstruction *seed, int dimension,
                       const SplitReach *reach, HloSplit *out) {
-  const Shape *shape = shape_is_tuple(seed->shape) ? seed->shape->tuple[0] : seed->shape;
+  const Shape *shape = shape_result(seed->shape, 0);
   int64_t scale = 1;
   Group group;
   do {

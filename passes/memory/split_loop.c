@@ -23,10 +23,6 @@ static const HloSplitMember *find(const Cutter *cutter, const HloInstruction *in
   return is_member ? &cutter->members.data[number] : NULL;
 }
 
-static bool is_sum(const HloSplitMember *member) {
-  return member->dimension == HLO_SPLIT_FOLDED;
-}
-
 static void add(Cutter *cutter, HloSplitMember member) {
   int_map_set(&cutter->numbers, (uint64_t)member.instruction->id, cutter->members.count);
   array_push(&cutter->members, cutter->arena, member);
@@ -130,7 +126,7 @@ static bool mark_cut(Cutter *cutter, HloInstruction *instruction, int dimension,
 
 static bool mark_sum(Cutter *cutter, HloInstruction *instruction, const SplitRead *reads) {
   const HloSplitMember *found = find(cutter, instruction);
-  if (found != NULL) return is_sum(found);
+  if (found != NULL) return split_is_folded(found);
   if (split_loop_is_zero(instruction)) return true;
   add(cutter,
       (HloSplitMember){.instruction = instruction, .dimension = HLO_SPLIT_FOLDED, .fold = HLO_ADD, .reads = reads});
@@ -196,15 +192,15 @@ static bool sum_user(Cutter *cutter, HloInstruction *user, const HloSplitMember 
 static bool spread_to_users(Cutter *cutter, HloSplitMember member) {
   for (int u = 0; u < member.instruction->user_count; u++) {
     HloInstruction *user = member.instruction->users[u];
-    SplitLeaf as = {is_sum(&member) ? SPLIT_LEAF_SUM : SPLIT_LEAF_CUT, is_sum(&member) ? 0 : member.dimension,
-                    member.scale};
+    SplitLeaf as = {split_is_folded(&member) ? SPLIT_LEAF_SUM : SPLIT_LEAF_CUT,
+                    split_is_folded(&member) ? 0 : member.dimension, member.scale};
     if (user->parent == cutter->condition) return false;
     if (user == cutter->body->root) {
       for (int k = 0; k < user->operand_count; k++)
         if (user->operands[k] == member.instruction && !mark_leaf(cutter, k, as)) return false;
     } else if (find(cutter, user) == NULL) {
-      bool is_done = is_sum(&member) ? linear[user->opcode].is_linear && mark_sum(cutter, user, NULL)
-                                     : cut_user(cutter, user, &member) || sum_user(cutter, user, &member);
+      bool is_done = split_is_folded(&member) ? linear[user->opcode].is_linear && mark_sum(cutter, user, NULL)
+                                              : cut_user(cutter, user, &member) || sum_user(cutter, user, &member);
       if (!is_done) return false;
     }
   }
@@ -226,7 +222,7 @@ static bool operand_is(const Cutter *cutter, const HloInstruction *operand, Spli
   switch (as.kind) {
     case SPLIT_LEAF_WHOLE: return member == NULL;
     case SPLIT_LEAF_CUT: return member != NULL && member->dimension == as.dimension && member->scale == as.scale;
-    case SPLIT_LEAF_SUM: return member != NULL ? is_sum(member) : split_loop_is_zero(operand);
+    case SPLIT_LEAF_SUM: return member != NULL ? split_is_folded(member) : split_loop_is_zero(operand);
   }
   return false;
 }
@@ -247,7 +243,7 @@ static bool sums_what_is_summed(const Cutter *cutter, const HloInstruction *inst
   for (int k = 0; k < instruction->operand_count; k++) {
     const HloSplitMember *operand = find(cutter, instruction->operands[k]);
     sums += operand != NULL;
-    if (operand != NULL && !is_sum(operand)) return false;
+    if (operand != NULL && !split_is_folded(operand)) return false;
     if (linear[instruction->opcode].operands == ONE_OF_THEM) continue;
     SplitLeaf as = {is_summed(instruction, k) ? SPLIT_LEAF_SUM : SPLIT_LEAF_WHOLE, 0, 0};
     if (!operand_is(cutter, instruction->operands[k], as)) return false;
@@ -363,7 +359,7 @@ static HloComputation *computation_for_part(GraphBuilder *builder, const SplitLo
     int64_t number;
     const HloSplitMember *member =
         int_map_find(&loop->numbers, (uint64_t)old->id, &number) ? &loop->members[number] : NULL;
-    bool is_cut = member != NULL && !is_sum(member);
+    bool is_cut = member != NULL && !split_is_folded(member);
     HloInstruction **operands = ARENA_NEW_ARRAY(builder->scratch, HloInstruction *, old->operand_count + 1);
     for (int k = 0; k < old->operand_count; k++) operands[k] = made[old->operands[k]->id];
     const Shape *shape = is_cut ? shape_for_part(module->shapes, old->shape, member, size, builder->scratch)

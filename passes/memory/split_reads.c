@@ -87,10 +87,6 @@ static void reads_of_size(const DimensionSize *size, int64_t scale, SplitRead *o
     out_reads[0] = (SplitRead){(int)size->dimension, scale, size->padding.low, -size->padding.low};
 }
 
-static int64_t floor_div(int64_t a, int64_t b) {
-  return a >= 0 ? a / b : -ceil_div(-a, b);
-}
-
 /* Elements of the operand that windows |scale| places apart read: whole steps of the dilation. */
 static bool reads_window(const DimensionSize *size, int64_t scale, SplitRead *out_reads, int64_t *out_coarser) {
   const WindowDimension *window = &size->window;
@@ -138,12 +134,6 @@ static int outermost(const Shape *shape, int first, int end) {
   return first;
 }
 
-static int64_t elements_after(const Shape *shape, int dimension, int end) {
-  int64_t product = 1;
-  for (int i = dimension + 1; i < end; i++) product *= shape->dims[i];
-  return product;
-}
-
 static bool reads_reshape(const HloInstruction *reshape, int dimension, int64_t scale, SplitRead *out_reads,
                           int64_t *out_coarser) {
   const Shape *from = reshape->operands[0]->shape, *to = reshape->shape;
@@ -153,8 +143,8 @@ static bool reads_reshape(const HloInstruction *reshape, int dimension, int64_t 
     if (group.operand_first == group.operand_end) return false;
     if (outermost(to, group.result_first, group.result_end) != dimension) return false;
     int origin = outermost(from, group.operand_first, group.operand_end);
-    int64_t unit = scale * elements_after(to, dimension, group.result_end);
-    int64_t step = elements_after(from, origin, group.operand_end);
+    int64_t unit = scale * shape_extent(to, dimension + 1, group.result_end);
+    int64_t step = shape_extent(from, origin + 1, group.operand_end);
     if (step == 0) return false;
     if (unit % step != 0) {
       *out_coarser = step / greatest_common_divisor(unit, step);
@@ -354,10 +344,6 @@ int split_fill_operand(const HloInstruction *instruction) {
   return instruction->opcode == HLO_REDUCE_WINDOW || instruction->opcode == HLO_PAD ? 1 : -1;
 }
 
-static const Shape *leaf_of(const Shape *shape) {
-  return shape_is_tuple(shape) ? shape->tuple[0] : shape;
-}
-
 /* Operands have as many units as the result, |size| elements of |scale| each, or as many as windows reach over. */
 static bool operands_fit(const HloInstruction *instruction, int64_t size, int64_t scale, const SplitRead *reads) {
   for (int i = 0; i < instruction->operand_count; i++) {
@@ -377,7 +363,7 @@ int64_t split_nominal_size(int64_t units, int64_t scale) {
 
 bool split_reads(const HloInstruction *instruction, int dimension, int64_t scale, int64_t units, SplitRead *out_reads,
                  int64_t *out_coarser) {
-  const Shape *shape = leaf_of(instruction->shape);
+  const Shape *shape = shape_result(instruction->shape, 0);
   *out_coarser = 0;
   read_whole(instruction, out_reads);
   if (!shape_is_array(shape) || dimension >= shape->rank) return false;
@@ -389,7 +375,7 @@ bool split_reads(const HloInstruction *instruction, int dimension, int64_t scale
 }
 
 int64_t split_reads_of_larger(const HloInstruction *instruction, int dimension, int64_t units, SplitRead *out_reads) {
-  int64_t size = leaf_of(instruction->shape)->dims[dimension], coarser;
+  int64_t size = shape_result(instruction->shape, 0)->dims[dimension], coarser;
   int64_t left = greatest_common_divisor(units, size);
   bool is_cut = left > 1 && split_reads(instruction, dimension, size / left, left, out_reads, &coarser);
   return is_cut ? units / left : 0;

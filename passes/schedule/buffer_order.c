@@ -54,7 +54,7 @@ typedef struct BufferOrder {
 
 /* The parameter, constant or element of a parameter whose bytes |instruction| is; NULL: it is none. */
 static const HloInstruction *given_array(const HloInstruction *instruction) {
-  while (hlo_is_view(instruction)) instruction = instruction->operands[0];
+  instruction = hlo_behind_views(instruction);
   if (!shape_is_array(instruction->shape)) return NULL;
   const HloInstruction *holder = instruction;
   if (instruction->opcode == HLO_GET_TUPLE_ELEMENT) holder = instruction->operands[0];

@@ -56,7 +56,7 @@ static ListEntry entry_of(const ListScheduler *list, int32_t number) {
   const ScheduleNode *node = &list->model->nodes[number];
   int64_t gain = -node->defined_bytes;
   for (int32_t i = 0; i < node->read_count; i++) {
-    if (list->unread[node->reads[i]] == 1) gain = schedule_add_bytes(gain, list->model->buffers[node->reads[i]].bytes);
+    if (list->unread[node->reads[i]] == 1) gain = saturated_add(gain, list->model->buffers[node->reads[i]].bytes);
   }
   /* Scalars cost nothing to have early and make others ready. */
   const Shape *shape = node->instruction->shape;
@@ -226,9 +226,8 @@ static int64_t least_peak(const ScheduleModel *model) {
   for (int32_t n = 0; n < model->node_count; n++) {
     const ScheduleNode *node = &model->nodes[n];
     int64_t bytes = node->called_bytes;
-    if (node->overwritable_count == 0) bytes = schedule_add_bytes(bytes, node->defined_bytes);
-    for (int32_t i = 0; i < node->read_count; i++)
-      bytes = schedule_add_bytes(bytes, model->buffers[node->reads[i]].bytes);
+    if (node->overwritable_count == 0) bytes = saturated_add(bytes, node->defined_bytes);
+    for (int32_t i = 0; i < node->read_count; i++) bytes = saturated_add(bytes, model->buffers[node->reads[i]].bytes);
     least = max_i64(least, bytes);
   }
   return least;

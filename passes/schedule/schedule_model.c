@@ -3,11 +3,6 @@
 #include "base/checked_math.h"
 #include "hlo/analysis/in_place.h"
 
-int64_t schedule_add_bytes(int64_t a, int64_t b) {
-  int64_t sum;
-  return checked_add(a, b, &sum) ? sum : (b > 0 ? INT64_MAX : INT64_MIN);
-}
-
 /* Grows while the model is built. */
 typedef struct ModelBuilder {
   ScheduleModel *model;
@@ -86,7 +81,7 @@ static void define_shape(ModelBuilder *builder, ScheduleNode *node, const Shape 
   }
   int64_t bytes = leaf_bytes(shape);
   if (*leaf < node->leaf_count) leaves[(*leaf)++] = new_buffer(builder, bytes);
-  node->defined_bytes = schedule_add_bytes(node->defined_bytes, bytes);
+  node->defined_bytes = saturated_add(node->defined_bytes, bytes);
 }
 
 /* Fresh buffers for every leaf of the result. */
@@ -326,22 +321,22 @@ static int64_t freed_bytes(const ScheduleWalk *walk, const ScheduleNode *node) {
   const ScheduleBuffer *buffers = walk->model->buffers;
   int64_t freed = 0;
   for (int32_t r = 0; r < node->read_count; r++) {
-    if (walk->unread[node->reads[r]] == 1) freed = schedule_add_bytes(freed, buffers[node->reads[r]].bytes);
+    if (walk->unread[node->reads[r]] == 1) freed = saturated_add(freed, buffers[node->reads[r]].bytes);
   }
   for (int32_t k = 0; k < node->leaf_count; k++) {
     int32_t buffer = node->leaves[k];
     bool fresh = node->defined_bytes > 0 && buffer >= 0;
-    if (fresh && buffers[buffer].reader_count == 0) freed = schedule_add_bytes(freed, buffers[buffer].bytes);
+    if (fresh && buffers[buffer].reader_count == 0) freed = saturated_add(freed, buffers[buffer].bytes);
   }
   return freed;
 }
 
 void schedule_walk_cost(const ScheduleWalk *walk, int32_t number, int64_t *out_during, int64_t *out_growth) {
   const ScheduleNode *node = &walk->model->nodes[number];
-  int64_t during = schedule_add_bytes(walk->live, node->called_bytes);
-  if (!overwrites_operand(node, walk->unread)) during = schedule_add_bytes(during, node->defined_bytes);
+  int64_t during = saturated_add(walk->live, node->called_bytes);
+  if (!overwrites_operand(node, walk->unread)) during = saturated_add(during, node->defined_bytes);
   *out_during = during;
-  *out_growth = schedule_add_bytes(node->defined_bytes, -freed_bytes(walk, node));
+  *out_growth = saturated_add(node->defined_bytes, -freed_bytes(walk, node));
 }
 
 void schedule_walk_step(ScheduleWalk *walk, int32_t number) {
@@ -349,7 +344,7 @@ void schedule_walk_step(ScheduleWalk *walk, int32_t number) {
   int64_t during, growth;
   schedule_walk_cost(walk, number, &during, &growth);
   walk->peak = max_i64(walk->peak, during);
-  walk->live = schedule_add_bytes(walk->live, growth);
+  walk->live = saturated_add(walk->live, growth);
   for (int32_t r = 0; r < node->read_count; r++) walk->unread[node->reads[r]]--;
 }
 

@@ -63,7 +63,4 @@ void schedule_walk_step(ScheduleWalk *walk, int32_t number);
 /* The largest number of live bytes under |order| (node numbers, predecessors first). */
 int64_t schedule_model_peak(const ScheduleModel *model, const int32_t *order);
 
-/* Sizes saturate here instead of overflowing. */
-int64_t schedule_add_bytes(int64_t a, int64_t b);
-
 #endif

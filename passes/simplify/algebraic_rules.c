@@ -1,5 +1,13 @@
 #include "passes/simplify/algebraic_rules.h"
 
+HloInstruction *algebraic_of_shape(const HloInstruction *instruction, HloInstruction *value) {
+  return value->shape == instruction->shape ? value : NULL;
+}
+
+bool algebraic_is_pred(const HloInstruction *instruction) {
+  return instruction->shape->type == TYPE_PRED;
+}
+
 HloInstruction *algebraic_reshape(HloInstruction *value, const Shape *shape) {
   if (value->shape == shape) return value;
   return hlo_computation_add(value->parent, HLO_RESHAPE, shape, &value, 1, (StringView){0});

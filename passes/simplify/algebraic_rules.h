@@ -55,6 +55,9 @@ AlgebraicRules algebraic_oncore_rules(void);
 
 /* --- what rules share --- */
 
+/* |value| where it has the shape of |instruction|, so that it may stand for it; else NULL. */
+HloInstruction *algebraic_of_shape(const HloInstruction *instruction, HloInstruction *value);
+bool algebraic_is_pred(const HloInstruction *instruction);
 /* reshape(value) as |shape|; |value| itself when it has it. */
 HloInstruction *algebraic_reshape(HloInstruction *value, const Shape *shape);
 /* broadcast(value) to |shape| along |dims| (as many as |value| has). */

@@ -76,17 +76,13 @@ static bool rewrite_instruction(HloPassContext *context, const RuleIndex *index,
   return changed;
 }
 
-static bool is_dead(const HloInstruction *instruction) {
-  return instruction->user_count == 0 && !hlo_instruction_is_root(instruction);
-}
-
 static bool simplify_computation(HloPassContext *context, const RuleIndex *index, HloComputation *computation) {
   int64_t count;
   bool changed = false;
   HloInstruction **order = control_edges_free_order(computation, context->scratch, &count);
   for (int64_t i = 0; i < count; i++) {
     /* Sizes set at run time are more than the shape says. */
-    if (is_dead(order[i]) || shape_is_dynamic(order[i]->shape)) continue;
+    if (hlo_instruction_is_unread(order[i]) || shape_is_dynamic(order[i]->shape)) continue;
     changed |= rewrite_instruction(context, index, order[i]);
   }
   /* All at once: one by one would move the rest of the list each time. */

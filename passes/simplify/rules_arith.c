@@ -6,10 +6,6 @@
 
 /* Rules of the algebraic simplifier: arithmetic, powers, constants. */
 
-static HloInstruction *same_shape(const HloInstruction *instruction, HloInstruction *value) {
-  return value->shape == instruction->shape ? value : NULL;
-}
-
 /* Integers, and under --fast-math floats, may be added and multiplied in any order. */
 static bool regroups(const HloInstruction *instruction, bool fast) {
   return type_is_integral(instruction->shape->type) || (fast && algebraic_is_ieee(instruction));
@@ -18,7 +14,7 @@ static bool regroups(const HloInstruction *instruction, bool fast) {
 /* The other operand of a binary operation whose operand |index| is all |number|; NULL where it is not. */
 static HloInstruction *if_all(const HloInstruction *instruction, int index, double number) {
   if (!algebraic_is_all(instruction->operands[index], number)) return NULL;
-  return same_shape(instruction, instruction->operands[1 - index]);
+  return algebraic_of_shape(instruction, instruction->operands[1 - index]);
 }
 
 /* |value| is everywhere the zero that has no effect: any of integers, of floats the one of this sign. */
@@ -31,8 +27,8 @@ static bool is_zero(HloInstruction *value, bool negative) {
 
 /* x + 0 → x for integers, x + -0 → x for floats: -0 + +0 is +0 */
 static HloInstruction *add_zero(HloInstruction *instruction) {
-  if (is_zero(instruction->operands[1], true)) return same_shape(instruction, instruction->operands[0]);
-  return is_zero(instruction->operands[0], true) ? same_shape(instruction, instruction->operands[1]) : NULL;
+  if (is_zero(instruction->operands[1], true)) return algebraic_of_shape(instruction, instruction->operands[0]);
+  return is_zero(instruction->operands[0], true) ? algebraic_of_shape(instruction, instruction->operands[1]) : NULL;
 }
 
 /* x + 0 → x */
@@ -43,7 +39,7 @@ static HloInstruction *add_zero_fast(HloInstruction *instruction) {
 
 /* x - 0 → x for integers, x - +0 → x for floats: -0 - +0 is -0, +0 - +0 is +0 */
 static HloInstruction *subtract_zero(HloInstruction *instruction) {
-  return is_zero(instruction->operands[1], false) ? same_shape(instruction, instruction->operands[0]) : NULL;
+  return is_zero(instruction->operands[1], false) ? algebraic_of_shape(instruction, instruction->operands[0]) : NULL;
 }
 
 /* x · 1 → x */
@@ -61,7 +57,7 @@ static HloInstruction *divide_one(HloInstruction *instruction) {
 /* -(-x) → x */
 static HloInstruction *undo_twice(HloInstruction *instruction) {
   HloInstruction *inner = instruction->operands[0];
-  return inner->opcode == instruction->opcode ? same_shape(instruction, inner->operands[0]) : NULL;
+  return inner->opcode == instruction->opcode ? algebraic_of_shape(instruction, inner->operands[0]) : NULL;
 }
 
 static HloInstruction *scalar_of_splat(HloInstruction *constant, const Literal *literal) {
@@ -118,7 +114,7 @@ static HloInstruction *add_of_difference_of(HloInstruction *instruction, bool fa
   for (int i = 0; i < 2; i++) {
     const HloInstruction *difference = instruction->operands[i];
     if (difference->opcode != HLO_SUBTRACT || difference->operands[1] != instruction->operands[1 - i]) continue;
-    return same_shape(instruction, difference->operands[0]);
+    return algebraic_of_shape(instruction, difference->operands[0]);
   }
   return NULL;
 }
@@ -136,10 +132,10 @@ static HloInstruction *subtract_of_sum_of(HloInstruction *instruction, bool fast
   const HloInstruction *left = instruction->operands[0], *right = instruction->operands[1];
   if (!regroups(instruction, fast)) return NULL;
   for (int i = 0; i < 2 && left->opcode == HLO_ADD; i++) {
-    if (left->operands[i] == right) return same_shape(instruction, left->operands[1 - i]);
+    if (left->operands[i] == right) return algebraic_of_shape(instruction, left->operands[1 - i]);
   }
   if (right->opcode != HLO_SUBTRACT || right->operands[0] != left) return NULL;
-  return same_shape(instruction, right->operands[1]);
+  return algebraic_of_shape(instruction, right->operands[1]);
 }
 
 static HloInstruction *subtract_of_sum(HloInstruction *instruction) {
@@ -305,7 +301,7 @@ static HloInstruction *square_of_abs(HloInstruction *instruction) {
 static HloInstruction *remainder_again(HloInstruction *instruction) {
   HloInstruction *inner = instruction->operands[0];
   if (inner->opcode != HLO_REMAINDER || inner->operands[1] != instruction->operands[1]) return NULL;
-  return same_shape(instruction, inner);
+  return algebraic_of_shape(instruction, inner);
 }
 
 /* k, when the splat constant |value| is 2ᵏ; -1 otherwise.  Of integers. */
@@ -353,7 +349,7 @@ static HloInstruction *power_known(HloInstruction *instruction) {
   if (exponent == NULL || !algebraic_is_ieee(instruction)) return NULL;
   double number = literal_get_double(exponent, 0);
   if (number == 0) return algebraic_number(instruction, 1);
-  if (number == 1) return same_shape(instruction, x);
+  if (number == 1) return algebraic_of_shape(instruction, x);
   if (number == 2) return algebraic_binary(instruction, HLO_MULTIPLY, x, x);
   if (number == -1) return algebraic_binary(instruction, HLO_DIVIDE, algebraic_number(instruction, 1), x);
   if (number == 0.5 && integer_range_is_non_negative(x)) return algebraic_unary(instruction, HLO_SQRT, x);
@@ -371,11 +367,11 @@ static HloInstruction *abs_of_sign(HloInstruction *instruction) {
 /* op(op(x)) → op(x) for roundings and signs; of whole numbers converted from integers, too */
 static HloInstruction *idempotent(HloInstruction *instruction) {
   HloInstruction *inner = instruction->operands[0];
-  if (inner->opcode == instruction->opcode) return same_shape(instruction, inner);
+  if (inner->opcode == instruction->opcode) return algebraic_of_shape(instruction, inner);
   bool is_whole = inner->opcode == HLO_FLOOR || inner->opcode == HLO_CEIL || inner->opcode == HLO_ROUND_NEAREST_AFZ ||
                   inner->opcode == HLO_ROUND_NEAREST_EVEN;
   if (inner->opcode == HLO_CONVERT) is_whole = type_is_integral(inner->operands[0]->shape->type);
-  return is_whole && instruction->opcode != HLO_SIGN ? same_shape(instruction, inner) : NULL;
+  return is_whole && instruction->opcode != HLO_SIGN ? algebraic_of_shape(instruction, inner) : NULL;
 }
 
 AlgebraicRules algebraic_arith_rules(void) {

@@ -2,14 +2,6 @@
 #include "passes/simplify/algebraic_rules.h"
 #include "passes/simplify/integer_range.h"
 
-static HloInstruction *same_shape(const HloInstruction *instruction, HloInstruction *value) {
-  return value->shape == instruction->shape ? value : NULL;
-}
-
-static bool is_pred(const HloInstruction *instruction) {
-  return instruction->shape->type == TYPE_PRED;
-}
-
 static ComparisonDirection direction_of(const HloInstruction *compare) {
   return (ComparisonDirection)hlo_instruction_int(compare, HLO_ATTR_DIRECTION, -1);
 }
@@ -44,7 +36,7 @@ static HloInstruction *compare_self(HloInstruction *instruction) {
 static HloInstruction *compare_pred(HloInstruction *instruction) {
   ComparisonDirection direction = direction_of(instruction);
   bool equal = direction == COMPARISON_DIRECTION_EQ;
-  if (!is_pred(instruction->operands[0]) || (!equal && direction != COMPARISON_DIRECTION_NE)) return NULL;
+  if (!algebraic_is_pred(instruction->operands[0]) || (!equal && direction != COMPARISON_DIRECTION_NE)) return NULL;
   for (int i = 0; i < 2; i++) {
     bool ones = algebraic_is_all_ones(instruction->operands[i]), zeros = algebraic_is_all(instruction->operands[i], 0);
     HloInstruction *other = instruction->operands[1 - i];
@@ -61,7 +53,7 @@ static HloInstruction *not_compare(HloInstruction *instruction) {
       [COMPARISON_DIRECTION_GE] = COMPARISON_DIRECTION_LT, [COMPARISON_DIRECTION_GT] = COMPARISON_DIRECTION_LE,
       [COMPARISON_DIRECTION_LE] = COMPARISON_DIRECTION_GT, [COMPARISON_DIRECTION_LT] = COMPARISON_DIRECTION_GE};
   HloInstruction *compare = instruction->operands[0];
-  if (compare->opcode != HLO_COMPARE || !is_pred(instruction)) return NULL;
+  if (compare->opcode != HLO_COMPARE || !algebraic_is_pred(instruction)) return NULL;
   ComparisonDirection direction = direction_of(compare);
   bool equality = direction == COMPARISON_DIRECTION_EQ || direction == COMPARISON_DIRECTION_NE;
   if (!equality && !algebraic_is_exact(compare->operands[0]->shape->type)) return NULL;
@@ -155,7 +147,7 @@ static HloInstruction *compare_of_choice(HloInstruction *instruction) {
       if (algebraic_splat_literal(choice->operands[2]) == NULL) continue;
       of[0] = choice->operands[1];
       of[1] = choice->operands[2];
-    } else if (choice->opcode == HLO_CONVERT && is_pred(choice->operands[0]) && !is_pred(choice)) {
+    } else if (choice->opcode == HLO_CONVERT && algebraic_is_pred(choice->operands[0]) && !algebraic_is_pred(choice)) {
       if (choice->operands[0]->shape != instruction->shape) continue;
       if (!algebraic_is_ieee(choice) && !type_is_integral(choice->shape->type)) continue;
       of[0] = algebraic_number(choice, 1);
@@ -198,14 +190,14 @@ static bool bound_of(HloInstruction *compare, Bound *out_bound) {
  * comparisons implies the other */
 static HloInstruction *join_bounds(HloInstruction *instruction) {
   Bound a, b;
-  if (!is_pred(instruction)) return NULL;
+  if (!algebraic_is_pred(instruction)) return NULL;
   if (!bound_of(instruction->operands[0], &a) || !bound_of(instruction->operands[1], &b)) return NULL;
   if (a.x != b.x || a.direction != b.direction || a.number != a.number || b.number != b.number) return NULL;
   bool below = a.direction == COMPARISON_DIRECTION_LT || a.direction == COMPARISON_DIRECTION_LE;
   bool above = a.direction == COMPARISON_DIRECTION_GT || a.direction == COMPARISON_DIRECTION_GE;
   if (!below && !above) return NULL;
   bool smaller = below == (instruction->opcode == HLO_AND);
-  return same_shape(instruction, instruction->operands[(a.number <= b.number) == smaller ? 0 : 1]);
+  return algebraic_of_shape(instruction, instruction->operands[(a.number <= b.number) == smaller ? 0 : 1]);
 }
 
 /* --- what ranges decide --- */
@@ -243,7 +235,7 @@ static HloInstruction *extreme_range(HloInstruction *instruction) {
   int larger = integer_range_not_below(a, b) ? 0 : integer_range_not_below(b, a) ? 1 : -1;
   if (larger < 0) return NULL;
   int index = instruction->opcode == HLO_MAXIMUM ? larger : 1 - larger;
-  return same_shape(instruction, instruction->operands[index]);
+  return algebraic_of_shape(instruction, instruction->operands[index]);
 }
 
 /* clamp(low, x, high) → x, when it is inside anyway, for integers */
@@ -253,7 +245,7 @@ static HloInstruction *clamp_range(HloInstruction *instruction) {
   IntegerRange range = integer_range(x);
   bool inside = integer_range_not_below(range, integer_range(instruction->operands[0])) &&
                 integer_range_not_below(integer_range(instruction->operands[2]), range);
-  return inside ? same_shape(instruction, x) : NULL;
+  return inside ? algebraic_of_shape(instruction, x) : NULL;
 }
 
 /* x % c → x for 0 <= x < c;  (x + c) % c → x % c for integers that do not wrap, x >= 0 */
@@ -262,7 +254,7 @@ static HloInstruction *remainder_range(HloInstruction *instruction) {
   if (!type_is_integral(x->shape->type)) return NULL;
   IntegerRange range = integer_range(x), divisor = integer_range(by);
   if (range.low < 0 || divisor.low < 1) return NULL;
-  if (integer_range_below(range, divisor)) return same_shape(instruction, x);
+  if (integer_range_below(range, divisor)) return algebraic_of_shape(instruction, x);
   for (int i = 0; i < 2 && x->opcode == HLO_ADD; i++) {
     /* The sum's range is known only if it does not wrap. */
     HloInstruction *rest = x->operands[1 - i];
@@ -277,7 +269,7 @@ static HloInstruction *remainder_range(HloInstruction *instruction) {
 /* |x| → x for an x that is never negative; NaN may keep its sign */
 static HloInstruction *abs_of_positive(HloInstruction *instruction) {
   HloInstruction *x = instruction->operands[0];
-  return integer_range_is_non_negative(x) ? same_shape(instruction, x) : NULL;
+  return integer_range_is_non_negative(x) ? algebraic_of_shape(instruction, x) : NULL;
 }
 
 /* --- what a comparison selects --- */
@@ -294,10 +286,10 @@ static HloInstruction *select_compared(HloInstruction *instruction) {
   } else if (compare->operands[0] != a || compare->operands[1] != b) {
     return NULL;
   }
-  bool pred = is_pred(instruction);
+  bool pred = algebraic_is_pred(instruction);
   switch (direction) {
-    case COMPARISON_DIRECTION_EQ: return same_shape(instruction, b);
-    case COMPARISON_DIRECTION_NE: return same_shape(instruction, a);
+    case COMPARISON_DIRECTION_EQ: return algebraic_of_shape(instruction, b);
+    case COMPARISON_DIRECTION_NE: return algebraic_of_shape(instruction, a);
     case COMPARISON_DIRECTION_GT:
     case COMPARISON_DIRECTION_GE: return algebraic_binary(instruction, pred ? HLO_OR : HLO_MAXIMUM, a, b);
     case COMPARISON_DIRECTION_LT:

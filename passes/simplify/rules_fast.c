@@ -3,10 +3,6 @@
 #include "passes/simplify/algebraic_rules.h"
 #include "passes/simplify/integer_range.h"
 
-static HloInstruction *same_shape(const HloInstruction *instruction, HloInstruction *value) {
-  return value->shape == instruction->shape ? value : NULL;
-}
-
 static HloInstruction *multiply(const HloInstruction *like, HloInstruction *a, HloInstruction *b) {
   return algebraic_binary(like, HLO_MULTIPLY, a, b);
 }
@@ -72,7 +68,7 @@ static HloInstruction *multiply_roots(HloInstruction *instruction) {
   if (!algebraic_is_ieee(instruction) || root != instruction->operands[1]) return NULL;
   if ((root->opcode != HLO_SQRT && root->opcode != HLO_RSQRT) || !integer_range_is_non_negative(root->operands[0]))
     return NULL;
-  if (root->opcode == HLO_SQRT) return same_shape(instruction, root->operands[0]);
+  if (root->opcode == HLO_SQRT) return algebraic_of_shape(instruction, root->operands[0]);
   return algebraic_binary(instruction, HLO_DIVIDE, algebraic_number(instruction, 1), root->operands[0]);
 }
 

@@ -1,25 +1,19 @@
 /* Rules of bits, extremes, selections, conversions and complex numbers. */
 #include "passes/simplify/algebraic_rules.h"
 
-static HloInstruction *same_shape(const HloInstruction *instruction, HloInstruction *value) {
-  return value->shape == instruction->shape ? value : NULL;
-}
-
-static bool is_pred(const HloInstruction *instruction) {
-  return instruction->shape->type == TYPE_PRED;
-}
-
 static HloInstruction *all_ones(const HloInstruction *like) {
-  return algebraic_integer(like, is_pred(like) ? 1 : -1);
+  return algebraic_integer(like, algebraic_is_pred(like) ? 1 : -1);
 }
 
 /* --- bits --- */
 
 /* x & ones → x,  x & 0 → 0,  x & x → x */
 static HloInstruction *and_known(HloInstruction *instruction) {
-  if (instruction->operands[0] == instruction->operands[1]) return same_shape(instruction, instruction->operands[0]);
+  if (instruction->operands[0] == instruction->operands[1])
+    return algebraic_of_shape(instruction, instruction->operands[0]);
   for (int i = 0; i < 2; i++) {
-    if (algebraic_is_all_ones(instruction->operands[i])) return same_shape(instruction, instruction->operands[1 - i]);
+    if (algebraic_is_all_ones(instruction->operands[i]))
+      return algebraic_of_shape(instruction, instruction->operands[1 - i]);
     if (algebraic_is_all(instruction->operands[i], 0)) return algebraic_integer(instruction, 0);
   }
   return NULL;
@@ -27,9 +21,11 @@ static HloInstruction *and_known(HloInstruction *instruction) {
 
 /* x | 0 → x,  x | ones → ones,  x | x → x */
 static HloInstruction *or_known(HloInstruction *instruction) {
-  if (instruction->operands[0] == instruction->operands[1]) return same_shape(instruction, instruction->operands[0]);
+  if (instruction->operands[0] == instruction->operands[1])
+    return algebraic_of_shape(instruction, instruction->operands[0]);
   for (int i = 0; i < 2; i++) {
-    if (algebraic_is_all(instruction->operands[i], 0)) return same_shape(instruction, instruction->operands[1 - i]);
+    if (algebraic_is_all(instruction->operands[i], 0))
+      return algebraic_of_shape(instruction, instruction->operands[1 - i]);
     if (algebraic_is_all_ones(instruction->operands[i])) return all_ones(instruction);
   }
   return NULL;
@@ -40,7 +36,7 @@ static HloInstruction *xor_known(HloInstruction *instruction) {
   if (instruction->operands[0] == instruction->operands[1]) return algebraic_integer(instruction, 0);
   for (int i = 0; i < 2; i++) {
     HloInstruction *other = instruction->operands[1 - i];
-    if (algebraic_is_all(instruction->operands[i], 0)) return same_shape(instruction, other);
+    if (algebraic_is_all(instruction->operands[i], 0)) return algebraic_of_shape(instruction, other);
     if (algebraic_is_all_ones(instruction->operands[i])) return algebraic_unary(instruction, HLO_NOT, other);
   }
   return NULL;
@@ -49,20 +45,22 @@ static HloInstruction *xor_known(HloInstruction *instruction) {
 /* ~~x → x */
 static HloInstruction *not_not(HloInstruction *instruction) {
   const HloInstruction *inner = instruction->operands[0];
-  return inner->opcode == HLO_NOT ? same_shape(instruction, inner->operands[0]) : NULL;
+  return inner->opcode == HLO_NOT ? algebraic_of_shape(instruction, inner->operands[0]) : NULL;
 }
 
 /* x << 0 → x, likewise for the other shifts */
 static HloInstruction *shift_zero(HloInstruction *instruction) {
-  return algebraic_is_all(instruction->operands[1], 0) ? same_shape(instruction, instruction->operands[0]) : NULL;
+  return algebraic_is_all(instruction->operands[1], 0) ? algebraic_of_shape(instruction, instruction->operands[0])
+                                                       : NULL;
 }
 
 /* --- extremes --- */
 
 /* max(x, x) → x,  min(x, x) → x */
 static HloInstruction *extreme_self(HloInstruction *instruction) {
-  return instruction->operands[0] == instruction->operands[1] ? same_shape(instruction, instruction->operands[0])
-                                                              : NULL;
+  return instruction->operands[0] == instruction->operands[1]
+             ? algebraic_of_shape(instruction, instruction->operands[0])
+             : NULL;
 }
 
 /* op(op(x, y), y) → op(x, y) for what taking twice does not change: the larger, the smaller, and, or */
@@ -70,7 +68,7 @@ static HloInstruction *taken_twice(HloInstruction *instruction) {
   for (int i = 0; i < 2; i++) {
     HloInstruction *inner = instruction->operands[i], *other = instruction->operands[1 - i];
     if (inner->opcode != instruction->opcode) continue;
-    if (inner->operands[0] == other || inner->operands[1] == other) return same_shape(instruction, inner);
+    if (inner->operands[0] == other || inner->operands[1] == other) return algebraic_of_shape(instruction, inner);
   }
   return NULL;
 }
@@ -84,7 +82,7 @@ static HloInstruction *absorbed(HloInstruction *instruction) {
     const HloInstruction *inner = instruction->operands[i % 2];
     HloInstruction *other = instruction->operands[1 - i % 2];
     if (instruction->opcode != pairs[i / 2][0] || inner->opcode != pairs[i / 2][1]) continue;
-    if (inner->operands[0] == other || inner->operands[1] == other) return same_shape(instruction, other);
+    if (inner->operands[0] == other || inner->operands[1] == other) return algebraic_of_shape(instruction, other);
   }
   return NULL;
 }
@@ -93,7 +91,7 @@ static HloInstruction *absorbed(HloInstruction *instruction) {
 static HloInstruction *clamp_again(HloInstruction *instruction) {
   HloInstruction *inner = instruction->operands[1];
   if (inner->opcode != HLO_CLAMP || inner->operands[0] != instruction->operands[0]) return NULL;
-  return inner->operands[2] == instruction->operands[2] ? same_shape(instruction, inner) : NULL;
+  return inner->operands[2] == instruction->operands[2] ? algebraic_of_shape(instruction, inner) : NULL;
 }
 
 /* min(b, clamp(a, x, b)) → clamp(a, x, b): the upper bound is taken last.  max(a, clamp(a, x, b)) would need a <= b. */
@@ -101,7 +99,7 @@ static HloInstruction *minimum_of_clamp(HloInstruction *instruction) {
   for (int i = 0; i < 2; i++) {
     HloInstruction *clamp = instruction->operands[i];
     if (clamp->opcode == HLO_CLAMP && clamp->operands[2] == instruction->operands[1 - i])
-      return same_shape(instruction, clamp);
+      return algebraic_of_shape(instruction, clamp);
   }
   return NULL;
 }
@@ -120,7 +118,7 @@ static HloInstruction *extreme_of_range(HloInstruction *instruction) {
     } else if (algebraic_is_ieee(instruction)) {
       is_end = literal_get_double(literal, 0) == (largest ? __builtin_inf() : -__builtin_inf());
     }
-    if (is_end) return same_shape(instruction, instruction->operands[1 - i]);
+    if (is_end) return algebraic_of_shape(instruction, instruction->operands[1 - i]);
   }
   return NULL;
 }
@@ -129,9 +127,10 @@ static HloInstruction *extreme_of_range(HloInstruction *instruction) {
 
 /* select(p, x, x) → x,  select(true, x, y) → x,  select(false, x, y) → y */
 static HloInstruction *select_known(HloInstruction *instruction) {
-  if (instruction->operands[1] == instruction->operands[2]) return same_shape(instruction, instruction->operands[1]);
-  if (algebraic_is_all(instruction->operands[0], 1)) return same_shape(instruction, instruction->operands[1]);
-  if (algebraic_is_all(instruction->operands[0], 0)) return same_shape(instruction, instruction->operands[2]);
+  if (instruction->operands[1] == instruction->operands[2])
+    return algebraic_of_shape(instruction, instruction->operands[1]);
+  if (algebraic_is_all(instruction->operands[0], 1)) return algebraic_of_shape(instruction, instruction->operands[1]);
+  if (algebraic_is_all(instruction->operands[0], 0)) return algebraic_of_shape(instruction, instruction->operands[2]);
   return NULL;
 }
 
@@ -156,7 +155,7 @@ static HloInstruction *select_select(HloInstruction *instruction) {
  */
 static HloInstruction *select_pred(HloInstruction *instruction) {
   HloInstruction *predicate = instruction->operands[0], *x = instruction->operands[1], *y = instruction->operands[2];
-  if (!is_pred(instruction) || predicate->shape != instruction->shape) return NULL;
+  if (!algebraic_is_pred(instruction) || predicate->shape != instruction->shape) return NULL;
   bool x_true = algebraic_is_all_ones(x), x_false = algebraic_is_all(x, 0);
   bool y_true = algebraic_is_all_ones(y), y_false = algebraic_is_all(y, 0);
   if (x_true && y_false) return predicate;
@@ -169,7 +168,7 @@ static HloInstruction *select_pred(HloInstruction *instruction) {
 
 /* convert(x) to the type it has → x */
 static HloInstruction *convert_nothing(HloInstruction *instruction) {
-  return same_shape(instruction, instruction->operands[0]);
+  return algebraic_of_shape(instruction, instruction->operands[0]);
 }
 
 /* convert(convert(x)) → convert(x), where the first loses nothing */
@@ -234,7 +233,7 @@ static HloInstruction *precision_kept(HloInstruction *instruction) {
   if (!algebraic_is_ieee(instruction)) return NULL;
   if (hlo_instruction_int(instruction, HLO_ATTR_EXPONENT_BITS, 0) < type->exponent_bits) return NULL;
   if (hlo_instruction_int(instruction, HLO_ATTR_MANTISSA_BITS, 0) < type->mantissa_bits) return NULL;
-  return same_shape(instruction, instruction->operands[0]);
+  return algebraic_of_shape(instruction, instruction->operands[0]);
 }
 
 /* bitcast-convert(bitcast-convert(x)) → bitcast-convert(x), where elements keep their size: by way of narrower or wider
@@ -253,7 +252,7 @@ static HloInstruction *bitcast_convert_twice(HloInstruction *instruction) {
 static HloInstruction *part_of_complex(HloInstruction *instruction) {
   const HloInstruction *whole = instruction->operands[0];
   if (whole->opcode != HLO_COMPLEX) return NULL;
-  return same_shape(instruction, whole->operands[instruction->opcode == HLO_IMAG ? 1 : 0]);
+  return algebraic_of_shape(instruction, whole->operands[instruction->opcode == HLO_IMAG ? 1 : 0]);
 }
 
 /* real(x) → x,  imag(x) → 0 for an x that is not complex */
@@ -266,7 +265,7 @@ static HloInstruction *part_of_real(HloInstruction *instruction) {
 static HloInstruction *complex_of_parts(HloInstruction *instruction) {
   const HloInstruction *real = instruction->operands[0], *imag = instruction->operands[1];
   if (real->opcode != HLO_REAL || imag->opcode != HLO_IMAG || real->operands[0] != imag->operands[0]) return NULL;
-  return same_shape(instruction, real->operands[0]);
+  return algebraic_of_shape(instruction, real->operands[0]);
 }
 
 AlgebraicRules algebraic_logic_rules(void) {

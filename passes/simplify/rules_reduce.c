@@ -4,10 +4,6 @@
 
 enum { RANK_LIMIT = 64 };
 
-static bool is_plain(const Shape *shape) {
-  return shape_is_array(shape) && !shape_is_dynamic(shape);
-}
-
 /* The operation of a region that combines its two parameters, in either order, by one that may be regrouped; HLO_TUPLE:
  * any other region. */
 static HloOpcode combiner_of(const HloInstruction *instruction) {
@@ -29,9 +25,11 @@ static bool regroups_exactly(HloOpcode combiner, PrimitiveType type) {
 static HloInstruction *reduce_of_ones(HloInstruction *instruction) {
   const HloInstruction *region = hlo_instruction_computation(instruction, HLO_ATTR_TO_APPLY)->root;
   HloInstruction *x = instruction->operands[0];
-  if (instruction->operand_count != 2 || region->operand_count != 2 || !is_plain(instruction->shape)) return NULL;
+  if (instruction->operand_count != 2 || region->operand_count != 2 || !shape_is_static_array(instruction->shape))
+    return NULL;
   if (!hlo_opcode_has(region->opcode, OP_ELEMENTWISE) || region->shape->type != instruction->shape->type) return NULL;
-  if (shape_element_count(x->shape) != shape_element_count(instruction->shape) || !is_plain(x->shape)) return NULL;
+  if (shape_element_count(x->shape) != shape_element_count(instruction->shape) || !shape_is_static_array(x->shape))
+    return NULL;
   HloInstruction *values[2] = {instruction->operands[1], x}, *operands[2];
   for (int i = 0; i < 2; i++) {
     if (region->operands[i]->opcode != HLO_PARAMETER || region->operands[i]->shape->type != x->shape->type) return NULL;
@@ -121,7 +119,7 @@ static HloInstruction *reduce_splat(HloInstruction *instruction) {
   if (!hlo_opcode_has(combiner, OP_IDEMPOTENT)) return NULL;
   HloInstruction *operands[2] = {instruction->operands[1], algebraic_splat_source(instruction->operands[0])};
   if (operands[1] == NULL || shape_element_count(instruction->operands[0]->shape) < 1) return NULL;
-  if (operands[1]->shape != operands[0]->shape || !is_plain(instruction->shape)) return NULL;
+  if (operands[1]->shape != operands[0]->shape || !shape_is_static_array(instruction->shape)) return NULL;
   HloInstruction *one =
       hlo_computation_add(instruction->parent, combiner, operands[0]->shape, operands, 2, (StringView){0});
   return shape_is_scalar(instruction->shape) ? one : algebraic_broadcast(one, instruction->shape, NULL);
@@ -162,10 +160,11 @@ static bool fates_of(const HloInstruction *reduce, HloOpcode combiner, bool fast
  * larger, the smaller, and, or, and of integers the elements that are met again need no second look */
 static HloInstruction *reduce_broadcast_of(HloInstruction *reduce, bool fast) {
   const HloInstruction *broadcast = reduce->operands[0];
-  if (reduce->operand_count != 2 || broadcast->opcode != HLO_BROADCAST || !is_plain(reduce->shape)) return NULL;
+  if (reduce->operand_count != 2 || broadcast->opcode != HLO_BROADCAST || !shape_is_static_array(reduce->shape))
+    return NULL;
   const Shape *from = broadcast->shape;
   HloInstruction *x = broadcast->operands[0];
-  if (from->rank > RANK_LIMIT || !is_plain(x->shape) || shape_element_count(from) == 0) return NULL;
+  if (from->rank > RANK_LIMIT || !shape_is_static_array(x->shape) || shape_element_count(from) == 0) return NULL;
   BroadcastFate fates[RANK_LIMIT];
   int64_t times, sizes[RANK_LIMIT], kept_sizes[RANK_LIMIT], dims[RANK_LIMIT], spread[RANK_LIMIT], place[RANK_LIMIT];
   if (!fates_of(reduce, combiner_of(reduce), fast, fates, &times)) return NULL;
@@ -234,7 +233,7 @@ static HloInstruction *window_of_one(HloInstruction *instruction) {
   HloOpcode combiner = combiner_of(instruction);
   HloInstruction *x = instruction->operands[0];
   if (combiner == HLO_TUPLE || window == NULL || !is_one_element(window->value.window)) return NULL;
-  if (x->shape != instruction->shape || !is_plain(x->shape)) return NULL;
+  if (x->shape != instruction->shape || !shape_is_static_array(x->shape)) return NULL;
   HloInstruction *init = instruction->operands[1];
   if (x->shape->rank > 0) init = algebraic_broadcast(init, x->shape, NULL);
   return algebraic_binary(instruction, combiner, init, x);
@@ -246,7 +245,8 @@ static HloInstruction *window_of_pad(HloInstruction *instruction) {
   const HloInstruction *pad = instruction->operands[0];
   const HloAttr *window = hlo_instruction_attr(instruction, HLO_ATTR_WINDOW);
   HloOpcode combiner = combiner_of(instruction);
-  if (pad->opcode != HLO_PAD || window == NULL || combiner == HLO_TUPLE || !is_plain(pad->operands[0]->shape))
+  if (pad->opcode != HLO_PAD || window == NULL || combiner == HLO_TUPLE ||
+      !shape_is_static_array(pad->operands[0]->shape))
     return NULL;
   if (!is_identity(combiner, instruction->operands[1]) || !is_identity(combiner, pad->operands[1])) return NULL;
   if (combiner == HLO_ADD && pad->operands[1] != instruction->operands[1]) return NULL;
@@ -295,7 +295,7 @@ static int find_live_operands(const HloInstruction *sort, bool *out_live) {
   }
   for (int i = 0; i < sort->user_count; i++) {
     const HloInstruction *reader = sort->users[i];
-    bool dead = reader->user_count == 0 && !hlo_instruction_is_root(reader);
+    bool dead = hlo_instruction_is_unread(reader);
     if (!dead) out_live[hlo_instruction_int(reader, HLO_ATTR_INDEX, 0)] = true;
   }
   for (int i = 0; i < sort->operand_count; i++) count += out_live[i];

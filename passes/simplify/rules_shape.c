@@ -11,11 +11,6 @@ static bool is_identity(Int64List permutation) {
   return true;
 }
 
-/* Equal element types, static, default layouts: a reshape between them keeps the bytes. */
-static bool is_plain(const Shape *shape) {
-  return shape_is_array(shape) && !shape_is_dynamic(shape);
-}
-
 /* --- reshape --- */
 
 /* reshape(x) to the shape it has → x */
@@ -26,7 +21,8 @@ static HloInstruction *reshape_nothing(HloInstruction *instruction) {
 /* reshape(reshape(x)) → reshape(x) */
 static HloInstruction *reshape_reshape(HloInstruction *instruction) {
   const HloInstruction *inner = instruction->operands[0];
-  if (inner->opcode != HLO_RESHAPE || !is_plain(instruction->shape) || !is_plain(inner->operands[0]->shape))
+  if (inner->opcode != HLO_RESHAPE || !shape_is_static_array(instruction->shape) ||
+      !shape_is_static_array(inner->operands[0]->shape))
     return NULL;
   return algebraic_reshape(inner->operands[0], instruction->shape);
 }
@@ -34,7 +30,9 @@ static HloInstruction *reshape_reshape(HloInstruction *instruction) {
 /* reshape(constant) → constant: the data is dense and row major whatever the shape */
 static HloInstruction *reshape_constant(HloInstruction *instruction) {
   HloInstruction *inner = instruction->operands[0];
-  if (inner->opcode != HLO_CONSTANT || !is_plain(instruction->shape) || !is_plain(inner->shape)) return NULL;
+  if (inner->opcode != HLO_CONSTANT || !shape_is_static_array(instruction->shape) ||
+      !shape_is_static_array(inner->shape))
+    return NULL;
   Literal *literal = ARENA_NEW(instruction->parent->module->arena, Literal);
   *literal = *hlo_instruction_literal(inner);
   literal->shape = instruction->shape;
@@ -82,7 +80,7 @@ static HloInstruction *transpose_broadcast(HloInstruction *instruction) {
 /* transpose(iota) → iota along where its dimension went */
 static HloInstruction *transpose_iota(HloInstruction *instruction) {
   const HloInstruction *iota = instruction->operands[0];
-  if (iota->opcode != HLO_IOTA || !is_plain(instruction->shape)) return NULL;
+  if (iota->opcode != HLO_IOTA || !shape_is_static_array(instruction->shape)) return NULL;
   int64_t dimension = hlo_instruction_int(iota, HLO_ATTR_IOTA_DIMENSION, 0);
   Int64List permutation = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS);
   HloInstruction *result =
@@ -107,7 +105,7 @@ static HloInstruction *elementwise_of_transposes(HloInstruction *instruction) {
   enum { MOST_OPERANDS = 3 };
   HloInstruction *operands[MOST_OPERANDS], *first = NULL;
   int moved = 0, count = instruction->operand_count;
-  if (count < 2 || count > MOST_OPERANDS || !is_plain(instruction->shape)) return NULL;
+  if (count < 2 || count > MOST_OPERANDS || !shape_is_static_array(instruction->shape)) return NULL;
   for (int i = 0; i < count; i++) {
     HloInstruction *operand = operands[i] = instruction->operands[i];
     if (operand->opcode == HLO_TRANSPOSE && operand->user_count == 1) {
@@ -141,7 +139,8 @@ static HloInstruction *transpose_of_ones(HloInstruction *instruction) {
   const Shape *from = instruction->operands[0]->shape;
   Int64List dims = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS);
   int64_t last = -1;
-  if (!is_plain(instruction->shape) || !is_plain(from) || shape_element_count(from) == 0) return NULL;
+  if (!shape_is_static_array(instruction->shape) || !shape_is_static_array(from) || shape_element_count(from) == 0)
+    return NULL;
   for (int64_t i = 0; i < dims.count; i++) {
     if (from->dims[dims.data[i]] == 1) continue;
     if (dims.data[i] < last) return NULL;
@@ -178,10 +177,10 @@ static HloInstruction *turned_broadcast(HloInstruction *broadcast, const Shape *
 /* |value| is made of broadcasts alone, in at most |depth| operations, and nothing but one user reads what is between.
  * Adds the elements that are broadcast to |read|. */
 static bool is_of_broadcasts(const HloInstruction *value, int depth, int64_t *read) {
-  if (!is_plain(value->shape)) return false;
+  if (!shape_is_static_array(value->shape)) return false;
   if (value->opcode == HLO_BROADCAST) {
     *read += shape_element_count(value->operands[0]->shape);
-    return is_plain(value->operands[0]->shape);
+    return shape_is_static_array(value->operands[0]->shape);
   }
   if (depth == 0 || !hlo_opcode_has(value->opcode, OP_ELEMENTWISE) || value->user_count != 1) return false;
   for (int i = 0; i < value->operand_count; i++) {
@@ -211,7 +210,8 @@ static HloInstruction *transpose_of_broadcasts(HloInstruction *instruction) {
   HloInstruction *inner = instruction->operands[0];
   int64_t places[RANK_LIMIT + 1], read = 0;
   Int64List permutation = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS);
-  if (inner->opcode == HLO_BROADCAST || permutation.count > RANK_LIMIT || !is_plain(instruction->shape)) return NULL;
+  if (inner->opcode == HLO_BROADCAST || permutation.count > RANK_LIMIT || !shape_is_static_array(instruction->shape))
+    return NULL;
   for (int i = 0; i < instruction->user_count; i++) {
     if (instruction->users[i]->opcode != HLO_SLICE) return NULL;
   }
@@ -246,7 +246,7 @@ static HloInstruction *broadcast_broadcast(HloInstruction *instruction) {
 static HloInstruction *broadcast_of_ones(HloInstruction *instruction) {
   const Shape *from = instruction->operands[0]->shape;
   Int64List dims = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS);
-  if (from->rank == 0 || !is_plain(instruction->shape) || !is_plain(from)) return NULL;
+  if (from->rank == 0 || !shape_is_static_array(instruction->shape) || !shape_is_static_array(from)) return NULL;
   if (shape_element_count(from) != shape_element_count(instruction->shape) || shape_element_count(from) == 0)
     return NULL;
   for (int64_t i = 1; i < dims.count; i++) {

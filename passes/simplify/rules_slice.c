@@ -85,8 +85,7 @@ static HloInstruction *make_slice(const HloInstruction *like, HloInstruction *x,
 }
 
 static bool is_static(const HloInstruction *instruction) {
-  return shape_is_array(instruction->shape) && !shape_is_dynamic(instruction->shape) &&
-         instruction->shape->rank <= RANK_LIMIT;
+  return shape_is_static_array(instruction->shape) && instruction->shape->rank <= RANK_LIMIT;
 }
 
 /* slice(slice(x)) → slice(x) */

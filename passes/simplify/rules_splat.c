@@ -3,10 +3,6 @@
 
 enum { MOST_OPERANDS = 3 };
 
-static bool is_plain_array(const Shape *shape) {
-  return shape_is_array(shape) && !shape_is_dynamic(shape);
-}
-
 /* Its value is asked for and nothing else. */
 static bool is_pure(const HloInstruction *instruction) {
   if (hlo_opcode_has(instruction->opcode, OP_STAYS)) return false;
@@ -16,7 +12,7 @@ static bool is_pure(const HloInstruction *instruction) {
 /* an array without elements → the constant of its shape, whatever makes it */
 static HloInstruction *no_elements(HloInstruction *instruction) {
   const Shape *shape = instruction->shape;
-  if (!is_plain_array(shape) || shape_element_count(shape) != 0 || !is_pure(instruction)) return NULL;
+  if (!shape_is_static_array(shape) || shape_element_count(shape) != 0 || !is_pure(instruction)) return NULL;
   if (instruction->opcode == HLO_CONSTANT || hlo_instruction_has_side_effect(instruction)) return NULL;
   return hlo_computation_add_constant(instruction->parent, literal_create(instruction->parent->module->arena, shape),
                                       (StringView){0});
@@ -28,7 +24,7 @@ static HloInstruction *elementwise_of_splats(HloInstruction *instruction) {
   HloInstruction *scalars[MOST_OPERANDS];
   const Shape *shape = instruction->shape;
   if (shape->rank == 0 || instruction->operand_count > MOST_OPERANDS || instruction->opcode == HLO_COPY) return NULL;
-  if (!is_plain_array(shape) || instruction->opcode == HLO_STOCHASTIC_CONVERT) return NULL;
+  if (!shape_is_static_array(shape) || instruction->opcode == HLO_STOCHASTIC_CONVERT) return NULL;
   for (int32_t i = 0; i < instruction->operand_count; i++) {
     scalars[i] = algebraic_splat_source(instruction->operands[i]);
     if (scalars[i] == NULL) return NULL;
@@ -42,7 +38,7 @@ static HloInstruction *elementwise_of_splats(HloInstruction *instruction) {
 
 static HloInstruction *splat_as(HloInstruction *instruction, HloInstruction *value) {
   HloInstruction *scalar = algebraic_splat_source(value);
-  if (scalar == NULL || !is_plain_array(instruction->shape)) return NULL;
+  if (scalar == NULL || !shape_is_static_array(instruction->shape)) return NULL;
   if (shape_is_scalar(instruction->shape)) return scalar->shape == instruction->shape ? scalar : NULL;
   return algebraic_broadcast(scalar, instruction->shape, NULL);
 }
@@ -77,7 +73,7 @@ static HloInstruction *reduce_no_elements(HloInstruction *instruction) {
   for (int i = 0; i < count; i++) {
     const Shape *shape = instruction->shape->tuple[i];
     values[i] = instruction->operands[count + i];
-    if (!is_plain_array(shape) || !shape_is_scalar(values[i]->shape)) return NULL;
+    if (!shape_is_static_array(shape) || !shape_is_scalar(values[i]->shape)) return NULL;
     if (shape != values[i]->shape) values[i] = algebraic_broadcast(values[i], shape, NULL);
   }
   return hlo_computation_add(instruction->parent, HLO_TUPLE, instruction->shape, values, count, (StringView){0});
@@ -85,7 +81,7 @@ static HloInstruction *reduce_no_elements(HloInstruction *instruction) {
 
 /* dot(x, y) or convolution(x, y) of no elements → 0 */
 static HloInstruction *product_no_elements(HloInstruction *instruction) {
-  if (!is_plain_array(instruction->shape) || type_is_complex(instruction->shape->type)) return NULL;
+  if (!shape_is_static_array(instruction->shape) || type_is_complex(instruction->shape->type)) return NULL;
   for (int i = 0; i < 2; i++) {
     if (shape_element_count(instruction->operands[i]->shape) == 0) return algebraic_number(instruction, 0);
   }
@@ -104,7 +100,7 @@ static HloInstruction *update_no_elements(HloInstruction *instruction) {
 static HloInstruction *iota_of_one(HloInstruction *instruction) {
   int64_t dimension = hlo_instruction_int(instruction, HLO_ATTR_IOTA_DIMENSION, 0);
   PrimitiveType type = instruction->shape->type;
-  if (!is_plain_array(instruction->shape) || instruction->shape->dims[dimension] != 1) return NULL;
+  if (!shape_is_static_array(instruction->shape) || instruction->shape->dims[dimension] != 1) return NULL;
   return type_is_complex(type) ? NULL : algebraic_number(instruction, 0);
 }
 

@@ -7,8 +7,7 @@
 enum { RANK_LIMIT = 64 }; /* lists on the stack; higher ranks are left alone */
 
 static bool is_static(const HloInstruction *instruction) {
-  return shape_is_array(instruction->shape) && !shape_is_dynamic(instruction->shape) &&
-         instruction->shape->rank <= RANK_LIMIT;
+  return shape_is_static_array(instruction->shape) && instruction->shape->rank <= RANK_LIMIT;
 }
 
 /* dynamic-slice(x) of all of x → x: every start is clamped to 0 */

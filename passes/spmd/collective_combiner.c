@@ -42,17 +42,11 @@ static bool is_joinable(const Combiner *combiner, const HloInstruction *instruct
          !control_edges_touch(&combiner->edges, instruction);
 }
 
-static bool same_computation(void *context, const HloComputation *a, const HloComputation *b) {
-  (void)context;
-  return a == b || hlo_computation_equal(a, b);
-}
-
 static bool joins(const JoinGroup *group, const HloInstruction *instruction) {
-  static const HloAttrEquality equality = {.same_computation = same_computation};
   const HloInstruction *first = group->members.data[0];
   return first->shape->type == instruction->shape->type &&
          group->bytes + shape_byte_size(instruction->shape) <= MOST_BYTES_TOGETHER &&
-         hlo_instruction_same_attrs(first, instruction, &equality);
+         hlo_instruction_equal_attrs(first, instruction);
 }
 
 static void enter(Combiner *combiner, HloInstruction *instruction, int64_t depth) {

@@ -20,6 +20,16 @@ const AxisSharding *factor_axes_project(Partitioner *partitioner, const FactorAx
   return sharding;
 }
 
+const AxisSharding *factor_axes_beside_result(Partitioner *partitioner, const HloInstruction *old,
+                                              const FactorAxes *factors, const FactorMapping *mapping) {
+  return factor_axes_project(partitioner, factors, mapping, spmd_result(partitioner, old, 0)->wanted->manual);
+}
+
+const AxisSharding *factor_axes_of_result(Partitioner *partitioner, const HloInstruction *old,
+                                          const FactorAxes *factors) {
+  return factor_axes_beside_result(partitioner, old, factors, &factors->rule->results[0]);
+}
+
 static bool any_mapping_has(const FactorMapping *mappings, int count, int factor) {
   int dim, place;
   for (int i = 0; i < count; i++) {

@@ -7,11 +7,6 @@
 #include "hlo/ir/fold_identity.h"
 #include "passes/spmd/partition_internal.h"
 
-static const AxisSharding *project(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors,
-                                   const FactorMapping *mapping) {
-  return factor_axes_project(partitioner, factors, mapping, spmd_result(partitioner, old, 0)->wanted->manual);
-}
-
 /* --- sums of values of which all but one are zero --- */
 
 /* A real number as an integer of its bits, so that adding zeroes changes none of them, not the sign of a zero. */
@@ -139,7 +134,7 @@ static bool any_divided(const AxisSharding *sharding, Int64List dims) {
 Status spmd_partition_gather(Partitioner *partitioner, const HloInstruction *old) {
   const ShardingRule *rule = sharding_rule(partitioner->builder.arena, old);
   FactorAxes factors = factor_axes_choose(partitioner, old, rule, NULL);
-  const AxisSharding *operand = project(partitioner, old, &factors, &rule->operands[0]);
+  const AxisSharding *operand = factor_axes_beside_result(partitioner, old, &factors, &rule->operands[0]);
   Int64List map = hlo_instruction_ints(old, HLO_ATTR_START_INDEX_MAP);
   AxisMask axes = factor_axes_partial(&factors);
   if (axes == 0 || !any_divided(operand, map)) return spmd_partition_by_axes(partitioner, old, &factors);
@@ -152,7 +147,7 @@ Status spmd_partition_gather(Partitioner *partitioner, const HloInstruction *old
   HloInstruction *is_here,
       *parts[2] = {spmd_operand_part(partitioner, old, &factors, 0), spmd_operand_part(partitioner, old, &factors, 1)};
   parts[1] = localise(&operation, parts[1], most, &is_here);
-  const AxisSharding *result = project(partitioner, old, &factors, &rule->results[0]);
+  const AxisSharding *result = factor_axes_of_result(partitioner, old, &factors);
   const Shape *shape = spmd_local_shape(partitioner, result, old->shape);
   HloInstruction *made = spmd_clone_fitted(partitioner, old, &factors, shape, parts, 2);
   is_here =
@@ -196,7 +191,7 @@ static const ShardingRule *scatter_rule(Partitioner *partitioner, const HloInstr
 static double scatter_bytes(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors,
                             const void *context) {
   (void)context;
-  const AxisSharding *result = project(partitioner, old, factors, &factors->rule->results[0]);
+  const AxisSharding *result = factor_axes_of_result(partitioner, old, factors);
   Int64List map = hlo_instruction_ints(old, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS),
             inserted = hlo_instruction_ints(old, HLO_ATTR_INSERTED_WINDOW_DIMS);
   for (int64_t i = 0; i < map.count; i++) {
@@ -243,7 +238,7 @@ static HloInstruction *begin_once(Partitioner *partitioner, HloInstruction *oper
 /* This device's index vectors; those that are padding of an uneven part point outside of the array. */
 static HloInstruction *index_part(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors) {
   SpmdValue *value = spmd_operand(partitioner, old, 1);
-  const AxisSharding *sharding = project(partitioner, old, factors, &factors->rule->operands[1]);
+  const AxisSharding *sharding = factor_axes_beside_result(partitioner, old, factors, &factors->rule->operands[1]);
   HloInstruction *indices = spmd_value_as(partitioner, value, sharding);
   HloInstruction *outside = graph_integer(&partitioner->builder.graph, indices->shape->type, -1, NULL);
   for (int d = 0; d < value->whole->rank; d++) {
@@ -257,7 +252,7 @@ Status spmd_partition_scatter(Partitioner *partitioner, const HloInstruction *ol
   if (old->operand_count != 3) return spmd_partition_by_factors(partitioner, old);
   const ShardingRule *rule = scatter_rule(partitioner, old);
   FactorAxes factors = factor_axes_choose(partitioner, old, rule, scatter_bytes);
-  const AxisSharding *operand = project(partitioner, old, &factors, &rule->operands[0]);
+  const AxisSharding *operand = factor_axes_beside_result(partitioner, old, &factors, &rule->operands[0]);
   Int64List map = hlo_instruction_ints(old, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS);
   AxisMask axes = factor_axes_partial(&factors);
   GraphBuilder *graph = &partitioner->builder.graph;
@@ -277,7 +272,7 @@ Status spmd_partition_scatter(Partitioner *partitioner, const HloInstruction *ol
     parts[0] = begin_once(partitioner, parts[0], axes, identity);
     partial.reducer = spmd_reducer(&partitioner->builder, opcode, parts[0]->shape->type);
   }
-  const AxisSharding *result = project(partitioner, old, &factors, &rule->results[0]);
+  const AxisSharding *result = factor_axes_of_result(partitioner, old, &factors);
   HloInstruction *made =
       spmd_clone_fitted(partitioner, old, &factors, spmd_local_shape(partitioner, result, old->shape), parts, 3);
   spmd_value_add(partitioner, spmd_result(partitioner, old, 0), result, partial, made);
@@ -343,8 +338,8 @@ Status spmd_partition_dynamic_update_slice(Partitioner *partitioner, const HloIn
   FactorAxes factors = factor_axes_choose(partitioner, old, rule, NULL);
   SpmdBuilder *builder = &partitioner->builder;
   GraphBuilder *graph = &builder->graph;
-  const AxisSharding *result = project(partitioner, old, &factors, &rule->results[0]),
-                     *written = project(partitioner, old, &factors, &rule->operands[1]);
+  const AxisSharding *result = factor_axes_of_result(partitioner, old, &factors),
+                     *written = factor_axes_beside_result(partitioner, old, &factors, &rule->operands[1]);
   HloInstruction **parts = ARENA_NEW_ARRAY(builder->arena, HloInstruction *, old->operand_count);
   for (int i = 0; i < old->operand_count; i++) parts[i] = spmd_operand_part(partitioner, old, &factors, i);
   SplitUpdate splits[SHAPE_MAX_RANK];

@@ -84,6 +84,11 @@ typedef struct FactorAxes {
 /* |mapping|'s sharding where the factors are divided so. */
 const AxisSharding *factor_axes_project(Partitioner *partitioner, const FactorAxes *factors,
                                         const FactorMapping *mapping, AxisMask manual);
+/* The same with the manual axes of |old|'s first result; that result's own sharding. */
+const AxisSharding *factor_axes_beside_result(Partitioner *partitioner, const HloInstruction *old,
+                                              const FactorAxes *factors, const FactorMapping *mapping);
+const AxisSharding *factor_axes_of_result(Partitioner *partitioner, const HloInstruction *old,
+                                          const FactorAxes *factors);
 /* The axes of factors that no result has, although an operand does. */
 AxisMask factor_axes_partial(const FactorAxes *factors);
 /* What cannot be done costs more than anything that can. */

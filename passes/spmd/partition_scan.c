@@ -10,11 +10,6 @@ typedef struct CumulativeWindow {
   HloOpcode opcode;
 } CumulativeWindow;
 
-static bool is_trivial(const WindowDimension *window) {
-  return window->size == 1 && window->stride == 1 && window->pad_low == 0 && window->pad_high == 0 &&
-         window->base_dilation == 1;
-}
-
 static bool is_cumulative(const WindowDimension *window, int64_t size, bool *out_is_reversed) {
   *out_is_reversed = window->pad_low == 0;
   int64_t padding = *out_is_reversed ? window->pad_high : window->pad_low;
@@ -33,16 +28,11 @@ static bool find_cumulative(Arena *arena, const HloInstruction *old, CumulativeW
       !hlo_opcode_has(out->opcode, OP_ASSOCIATIVE) || !spmd_begins_neutral(arena, old))
     return false;
   for (int d = 0; d < window->rank; d++) {
-    if (is_trivial(&window->dims[d])) continue;
+    if (window_dimension_is_trivial(&window->dims[d])) continue;
     if (out->dim >= 0 || !is_cumulative(&window->dims[d], shape->dims[d], &out->is_reversed)) return false;
     out->dim = d;
   }
   return out->dim >= 0;
-}
-
-static const AxisSharding *sharding_of(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors) {
-  AxisMask manual = spmd_result(partitioner, old, 0)->wanted->manual;
-  return factor_axes_project(partitioner, factors, &factors->rule->results[0], manual);
 }
 
 /* One element of each line goes to all others. */
@@ -51,7 +41,7 @@ static double scan_bytes(Partitioner *partitioner, const HloInstruction *old, co
   (void)context;
   CumulativeWindow scan;
   find_cumulative(partitioner->builder.arena, old, &scan);
-  const AxisSharding *sharding = sharding_of(partitioner, old, factors);
+  const AxisSharding *sharding = factor_axes_of_result(partitioner, old, factors);
   const Shape *local = spmd_local_shape(partitioner, sharding, old->shape);
   int64_t count = axis_sharding_tiles(partitioner->builder.mesh, sharding, scan.dim);
   return (double)shape_byte_size(local) / (double)max_i64(local->dims[scan.dim], 1) * (double)(count - 1);
@@ -98,7 +88,7 @@ Status spmd_partition_reduce_window(Partitioner *partitioner, const HloInstructi
   SpmdBuilder *builder = &partitioner->builder;
   const ShardingRule *rule = sharding_rule(builder->arena, old);
   FactorAxes factors = factor_axes_choose(partitioner, old, rule, scan_bytes);
-  const AxisSharding *sharding = sharding_of(partitioner, old, &factors);
+  const AxisSharding *sharding = factor_axes_of_result(partitioner, old, &factors);
   AxisList axes = sharding->dims[scan.dim];
   if (axes.count == 0) return spmd_partition_by_axes(partitioner, old, &factors);
   HloInstruction *init = spmd_fill(partitioner, old, 0);

@@ -45,11 +45,6 @@ typedef struct SelectRuns {
   int64_t tile;
 } SelectRuns;
 
-/* floor(a / b) of b > 0. */
-static int64_t floor_div(int64_t a, int64_t b) {
-  return a / b - (a % b < 0);
-}
-
 static bool find_runs(Partitioner *partitioner, const HloInstruction *old, int dim, AxisList axes, SelectRuns *out) {
   Arena *arena = partitioner->builder.arena;
   const WindowDimension *window = &window_of(old)->dims[dim];
@@ -79,11 +74,6 @@ static bool find_runs(Partitioner *partitioner, const HloInstruction *old, int d
   return true;
 }
 
-static const AxisSharding *project(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors,
-                                   const FactorMapping *mapping) {
-  return factor_axes_project(partitioner, factors, mapping, spmd_result(partitioner, old, 0)->wanted->manual);
-}
-
 static bool is_moving(const HloInstruction *old, const AxisSharding *result, int dim) {
   const WindowDimension *window = &window_of(old)->dims[dim];
   return result->dims[dim].count > 0 &&
@@ -93,7 +83,7 @@ static bool is_moving(const HloInstruction *old, const AxisSharding *result, int
 static double select_bytes(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors,
                            const void *context) {
   (void)context;
-  const AxisSharding *result = project(partitioner, old, factors, &factors->rule->results[0]);
+  const AxisSharding *result = factor_axes_of_result(partitioner, old, factors);
   double bytes = 0;
   for (int d = 0; d < result->rank; d++) {
     if (!is_moving(old, result, d)) continue;
@@ -102,7 +92,7 @@ static double select_bytes(Partitioner *partitioner, const HloInstruction *old, 
         !adds_up(old))
       return SPMD_IMPOSSIBLE;
     for (int k = 0; k < 2; k++) {
-      const AxisSharding *has = project(partitioner, old, factors, &factors->rule->operands[k]);
+      const AxisSharding *has = factor_axes_beside_result(partitioner, old, factors, &factors->rule->operands[k]);
       if (!axis_lists_equal(has->dims[d], result->dims[d])) return SPMD_IMPOSSIBLE;
       const Shape *local = spmd_local_shape(partitioner, has, old->operands[k]->shape);
       double line = (double)shape_byte_size(local) / (double)max_i64(local->dims[d], 1);
@@ -117,7 +107,7 @@ Status spmd_partition_select_and_scatter(Partitioner *partitioner, const HloInst
   GraphBuilder *graph = &builder->graph;
   const ShardingRule *rule = sharding_rule(builder->arena, old);
   FactorAxes factors = factor_axes_choose(partitioner, old, rule, select_bytes);
-  const AxisSharding *result = project(partitioner, old, &factors, &rule->results[0]);
+  const AxisSharding *result = factor_axes_of_result(partitioner, old, &factors);
   HloInstruction *parts[3];
   for (int i = 0; i < 3; i++) parts[i] = spmd_operand_part(partitioner, old, &factors, i);
   Arena *arena = partitioner->module->arena;

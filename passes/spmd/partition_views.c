@@ -144,15 +144,10 @@ static SpmdRuns runs_of(Partitioner *partitioner, const View *view, const ViewPi
   return runs;
 }
 
-static const AxisSharding *divided_as(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors) {
-  AxisMask manual = spmd_result(partitioner, old, 0)->wanted->manual;
-  return factor_axes_project(partitioner, factors, &factors->rule->results[0], manual);
-}
-
 static double view_bytes(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors,
                          const void *context) {
   const View *view = context;
-  const AxisSharding *result = divided_as(partitioner, old, factors);
+  const AxisSharding *result = factor_axes_of_result(partitioner, old, factors);
   double bytes = 0;
   int64_t begin = 0;
   if (result->dims[view->dim].count == 0) return 0;
@@ -249,7 +244,7 @@ bool spmd_partition_view(Partitioner *partitioner, const HloInstruction *old, do
   View view = view_of(partitioner->builder.arena, old, dim, MOST_DEPTH);
   if (view.pieces.data[0].source == old) return false;
   FactorAxes factors = choose(partitioner, old, &view);
-  const AxisSharding *result = divided_as(partitioner, old, &factors);
+  const AxisSharding *result = factor_axes_of_result(partitioner, old, &factors);
   SpmdValue *value = spmd_result(partitioner, old, 0);
   bytes += spent_for_operands(partitioner, old);
   value->spent = bytes;

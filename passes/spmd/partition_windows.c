@@ -152,12 +152,6 @@ static int moved_operands(const HloInstruction *old) {
   return old->opcode == HLO_REDUCE_WINDOW ? old->operand_count / 2 : 1;
 }
 
-static const AxisSharding *result_sharding(Partitioner *partitioner, const HloInstruction *old,
-                                           const FactorAxes *factors) {
-  AxisMask manual = spmd_result(partitioner, old, 0)->wanted->manual;
-  return factor_axes_project(partitioner, factors, &factors->rule->results[0], manual);
-}
-
 static const AxisSharding *operand_sharding(Partitioner *partitioner, const HloInstruction *old,
                                             const FactorAxes *factors, int operand) {
   AxisMask manual = spmd_operand(partitioner, old, operand)->wanted->manual;
@@ -168,7 +162,7 @@ static const AxisSharding *operand_sharding(Partitioner *partitioner, const HloI
 static bool divided_window(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors,
                            const AxisSharding *result, int dim, MovingWindow *out) {
   const FactorList *list = &factors->rule->results[0].dims[dim];
-  const Shape *shape = shape_is_tuple(old->shape) ? old->shape->tuple[0] : old->shape;
+  const Shape *shape = shape_result(old->shape, 0);
   bool moves = result->dims[dim].count > 0 && list->count == 1 &&
                factors->rule->factors[list->factors[0]].kind == FACTOR_PERMUTATION && moving_window(old, dim, out);
   if (moves) {
@@ -190,7 +184,7 @@ static bool divided_window(Partitioner *partitioner, const HloInstruction *old, 
 double spmd_window_bytes(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors,
                          const void *context) {
   (void)context;
-  const AxisSharding *result = result_sharding(partitioner, old, factors);
+  const AxisSharding *result = factor_axes_of_result(partitioner, old, factors);
   double bytes = 0;
   MovingWindow window;
   for (int d = 0; d < result->rank; d++) {
@@ -325,7 +319,7 @@ Status spmd_partition_window(Partitioner *partitioner, const HloInstruction *old
 }
 
 Status spmd_partition_window_by_axes(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors) {
-  const AxisSharding *result = result_sharding(partitioner, old, factors);
+  const AxisSharding *result = factor_axes_of_result(partitioner, old, factors);
   LocalWindow local = {.partitioner = partitioner, .old = old};
   HloInstruction **operands = ARENA_NEW_ARRAY(partitioner->builder.arena, HloInstruction *, old->operand_count + 1);
   for (int i = 0; i < moved_operands(old); i++) {

@@ -29,11 +29,6 @@ Status propagation_for_each(Propagation *propagation, PropagationVisit *visit, v
   return STATUS_OK;
 }
 
-static const HloSharding *given_sharding(const HloInstruction *instruction) {
-  const HloAttr *attr = hlo_instruction_attr(instruction, HLO_ATTR_SHARDING);
-  return attr == NULL ? NULL : attr->value.sharding;
-}
-
 static bool is_call_of(const HloInstruction *instruction, const char *target) {
   const HloAttr *attr = hlo_instruction_attr(instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
   return instruction->opcode == HLO_CUSTOM_CALL && attr != NULL && sv_equal_cstring(attr->value.text, target);
@@ -68,7 +63,7 @@ static void add_tiled(Propagation *propagation, MeshSearch *search, const HloSha
 }
 
 static Status add_shardings(Propagation *propagation, HloInstruction *instruction, void *context) {
-  const HloSharding *sharding = given_sharding(instruction);
+  const HloSharding *sharding = hlo_instruction_sharding(instruction);
   if (sharding != NULL) add_tiled(propagation, context, sharding);
   return STATUS_OK;
 }
@@ -255,7 +250,7 @@ static Status constrain_by_shardy(Propagation *propagation, const HloInstruction
 
 static Status constrain_by_hlo(Propagation *propagation, const HloInstruction *instruction, ValueState *state,
                                int leaf) {
-  const HloSharding *given = hlo_sharding_of_leaf(given_sharding(instruction), leaf);
+  const HloSharding *given = hlo_sharding_of_leaf(hlo_instruction_sharding(instruction), leaf);
   const AxisSharding *sharding;
   if (given == NULL || state->rank < 0 || given->kind == SHARDING_UNKNOWN) return STATUS_OK;
   RETURN_IF_ERROR(axis_sharding_from_hlo(propagation->arena, propagation->mesh, given, state->rank, instruction->loc,
@@ -273,7 +268,7 @@ static void open_unspecified(Propagation *propagation, const HloInstruction *cal
   bool has_digit = false;
   for (size_t i = SV("unspecified_dims=[").size; i < config->value.text.size; i++) {
     char c = config->value.text.data[i];
-    if (c >= '0' && c <= '9' && dim < SHAPE_MAX_RANK) {
+    if (char_is_digit(c) && dim < SHAPE_MAX_RANK) {
       dim = dim * 10 + (c - '0');
       has_digit = true;
     } else {
@@ -363,14 +358,14 @@ static Status hlo_border(Constraints *constraints, HloInstruction *border, bool 
   Propagation *propagation = constraints->propagation;
   HloInstruction *inside = enters ? border : border->operands[0], *outside = enters ? border->operands[0] : border;
   const AxisSharding *sharding;
-  const HloSharding *given = given_sharding(inside);
+  const HloSharding *given = hlo_instruction_sharding(inside);
   if (!shape_is_array(border->shape) || given == NULL)
     return wrong(propagation, border, "a border of a manual region without a sharding");
   RETURN_IF_ERROR(axis_sharding_from_hlo(propagation->arena, propagation->mesh, given, border->shape->rank, border->loc,
                                          propagation->diag, &sharding));
   AxisMask outer = 0;
   const AxisSharding *around;
-  RETURN_IF_ERROR(axis_sharding_from_hlo(propagation->arena, propagation->mesh, given_sharding(outside),
+  RETURN_IF_ERROR(axis_sharding_from_hlo(propagation->arena, propagation->mesh, hlo_instruction_sharding(outside),
                                          border->shape->rank, border->loc, propagation->diag, &around));
   outer = around->manual;
   constraints->border_axes[border->id] = sharding->manual & ~outer;
@@ -424,14 +419,14 @@ static void join_group(Propagation *propagation, IntMap *map, uint64_t group, Hl
 /* "12 : i64" */
 static uint64_t group_number(StringView text) {
   uint64_t number = 0;
-  for (size_t i = 0; i < text.size && text.data[i] >= '0' && text.data[i] <= '9'; i++)
+  for (size_t i = 0; i < text.size && char_is_digit(text.data[i]); i++)
     number = number * 10 + (uint64_t)(text.data[i] - '0');
   return number;
 }
 
 static Status find_groups(Propagation *propagation, HloInstruction *instruction, void *context) {
   ShardingGroups *groups = context;
-  const HloSharding *given = given_sharding(instruction);
+  const HloSharding *given = hlo_instruction_sharding(instruction);
   if (given != NULL && given->kind != SHARDING_TUPLE && given->shard_as >= 0 && shape_is_array(instruction->shape))
     join_group(propagation, &groups->as, (uint64_t)given->shard_as, instruction);
   if (!is_call_of(instruction, "xla.sdy.ShardingGroup") || instruction->operand_count == 0) return STATUS_OK;

@@ -199,16 +199,11 @@ static void reduce(RuleBuilder *builder) {
   }
 }
 
-static bool is_trivial(const WindowDimension *window) {
-  return window->size == 1 && window->stride == 1 && window->pad_low == 0 && window->pad_high == 0 &&
-         window->base_dilation == 1;
-}
-
 /* reduce-window, select-and-scatter. */
 static void window(RuleBuilder *builder) {
   const Window *whole = hlo_instruction_attr(builder->instruction, HLO_ATTR_WINDOW)->value.window;
   for (int d = 0; d < whole->rank; d++)
-    tie_everywhere(builder, is_trivial(&whole->dims[d]) ? FACTOR_PASS : FACTOR_PERMUTATION, d);
+    tie_everywhere(builder, window_dimension_is_trivial(&whole->dims[d]) ? FACTOR_PASS : FACTOR_PERMUTATION, d);
 }
 
 /* The dimensions of a convolution that are no window's. */
@@ -260,7 +255,7 @@ static void convolution(RuleBuilder *builder) {
   for (int i = 0; windows != NULL && i < labels->spatial_rank; i++) {
     const WindowDimension *dim = &windows->value.window->dims[i];
     RuleDim moved[2] = {{0, (int)labels->input_spatial[i]}, {out, (int)labels->output_spatial[i]}};
-    tie_two(builder, is_trivial(dim) ? FACTOR_PASS : FACTOR_PERMUTATION, moved[0], moved[1]);
+    tie_two(builder, window_dimension_is_trivial(dim) ? FACTOR_PASS : FACTOR_PERMUTATION, moved[0], moved[1]);
   }
 }
 

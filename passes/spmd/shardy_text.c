@@ -47,8 +47,7 @@ static Status read_number(ShardyReader *reader, int64_t *out) {
 }
 
 static bool is_name_char(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-         c == '-' || c == '$';
+  return char_is_letter(c) || char_is_digit(c) || c == '_' || c == '.' || c == '-' || c == '$';
 }
 
 static Status read_word(ShardyReader *reader, StringView *out) {

@@ -99,7 +99,7 @@ static void remove_unused(Partitioner *partitioner) {
     HloInstruction **order = hlo_computation_post_order(computation, scratch, &count);
     for (int64_t i = count - 1; i >= 0; i--) {
       bool is_unused =
-          order[i]->user_count == 0 && order[i] != computation->root &&
+          hlo_instruction_is_unread(order[i]) &&
           (hlo_opcode_is_collective(order[i]->opcode) || (removed > 0 && !hlo_instruction_has_side_effect(order[i])));
       if (!is_unused || order[i]->opcode == HLO_PARAMETER) continue;
       hlo_computation_remove(computation, order[i], false);

@@ -130,7 +130,7 @@ static bool read_size(HeaderReader *reader, int64_t *out_value) {
   skip_blanks(reader);
   const char *start = reader->at;
   int64_t value = 0;
-  for (; reader->at < reader->end && *reader->at >= '0' && *reader->at <= '9'; reader->at++)
+  for (; reader->at < reader->end && char_is_digit(*reader->at); reader->at++)
     if (!checked_mul(value, 10, &value) || !checked_add(value, *reader->at - '0', &value)) return false;
   if (reader->at < reader->end && *reader->at == 'L') reader->at++; /* Python 2 */
   *out_value = value;

@@ -59,10 +59,6 @@ SimulationSummary simulation_summary_make(Arena *arena, const QueueSimulator *si
 
 /* --- text --- */
 
-static double percent(double part, double whole) {
-  return whole > 0 ? 100 * part / whole : 100;
-}
-
 static const char *label_of(const SummarisedWait *row, int32_t label) {
   return row->kernel->kernel->commands[label].label;
 }
@@ -94,7 +90,7 @@ static void print_waits(StringBuilder *out, const SimulationSummary *summary) {
   for (int64_t i = 0; i < summary->wait_count && i < SHOWN_WAITS; i++) {
     const SummarisedWait *row = &summary->waits[i];
     sb_printf(out, "  %s %12.0f cycles (%.1f %%) of %.*s at rest: ", i == 0 ? "waits   " : "        ",
-              row->wait->cycles, percent(row->wait->cycles, summary->all.cycles),
+              row->wait->cycles, use_percent(row->wait->cycles, summary->all.cycles),
               SV_ARG(queue_of(summary, row->wait->queue)));
     append_wait(out, summary, row);
     sb_printf(out, ", %" PRId64 " time%s, in '%s'\n", row->wait->count, row->wait->count == 1 ? "" : "s",
@@ -106,14 +102,14 @@ static void print_traffic(StringBuilder *out, const SimulationSummary *summary) 
   const SimulatedKernel *all = &summary->all;
   double rate = (double)all->bytes / all->cycles, most = summary->simulator->machine->memory_bytes_per_cycle;
   sb_printf(out, "  traffic  %" PRId64 " bytes, %.1f a cycle", all->bytes, rate);
-  if (most > 0) sb_printf(out, " of at most %.0f (%.1f %%)", most, percent(rate, most));
+  if (most > 0) sb_printf(out, " of at most %.0f (%.1f %%)", most, use_percent(rate, most));
   if (all->again > 0)
     sb_printf(out, "; %" PRId64 " of them (%.1f %%) loaded again by the same launch", all->again,
-              percent((double)all->again, (double)all->bytes));
+              use_percent((double)all->again, (double)all->bytes));
   if (all->again == 0) sb_append_cstring(out, "; no launch loads anything again");
   if (summary->forecast.bytes > 0)
     sb_printf(out, "; arguments and results are %" PRId64 " (%.1f %%)", summary->forecast.bytes,
-              percent((double)summary->forecast.bytes, (double)all->bytes));
+              use_percent((double)summary->forecast.bytes, (double)all->bytes));
   sb_append_char(out, '\n');
 }
 
@@ -122,8 +118,8 @@ static void print_queues(StringBuilder *out, const SimulationSummary *summary) {
   for (int32_t q = 0; q < summary->simulator->machine->queue_count; q++) {
     const QueueUse *use = &all->queues[q];
     sb_printf(out, "  queue    %.*s: %" PRId64 " commands, busy %.1f %%, waiting %.1f %%, empty %.1f %%\n",
-              SV_ARG(queue_of(summary, q)), use->commands, percent(use->busy, all->cycles),
-              percent(use->stall, all->cycles), percent(all->cycles - use->busy - use->stall, all->cycles));
+              SV_ARG(queue_of(summary, q)), use->commands, use_percent(use->busy, all->cycles),
+              use_percent(use->stall, all->cycles), use_percent(all->cycles - use->busy - use->stall, all->cycles));
   }
 }
 
@@ -136,10 +132,10 @@ void simulation_summary_text(StringBuilder *out, const SimulationSummary *summar
             kernels, kernels == 1 ? "" : "s");
   if (all->cycles <= 0) return;
   sb_printf(out, "  bound    %.0f cycles for these commands, efficiency %.1f %%", all->bound,
-            percent(all->bound, all->cycles));
+            use_percent(all->bound, all->cycles));
   if (summary->forecast.bound > 0)
     sb_printf(out, "; %.0f for the module, %.1f %%", summary->forecast.bound,
-              percent(summary->forecast.bound, all->cycles));
+              use_percent(summary->forecast.bound, all->cycles));
   sb_append_char(out, '\n');
   if (summary->forecast.estimate > 0)
     sb_printf(out, "  estimate %.0f cycles, %+.1f %%\n", summary->forecast.estimate,
@@ -158,29 +154,13 @@ static void json_counts(JsonWriter *json, const SimulatedKernel *row) {
   json_field_int(json, "commands", row->commands);
   json_field_double(json, "cycles", row->cycles);
   json_field_double(json, "bound_cycles", row->bound);
-  json_field_double(json, "efficiency", percent(row->bound, row->cycles) / 100);
+  json_field_double(json, "efficiency", use_percent(row->bound, row->cycles) / 100);
   json_field_int(json, "memory_bytes", row->bytes);
   if (row->again >= 0) json_field_int(json, "reloaded_bytes", row->again);
   json_field_int(json, "edges", row->edges);
   json_field_int(json, "redundant_edges", row->redundant);
   json_field_int(json, "barriers", row->barriers);
   json_field_int(json, "races", row->races);
-}
-
-static void json_queues(JsonWriter *json, const SimulationSummary *summary) {
-  json_key(json, "queues");
-  json_begin_array(json);
-  for (int32_t q = 0; q < summary->simulator->machine->queue_count; q++) {
-    const QueueUse *use = &summary->all.queues[q];
-    json_begin_object(json);
-    json_field_string(json, "name", queue_of(summary, q));
-    json_field_int(json, "commands", use->commands);
-    json_field_int(json, "bytes", use->bytes);
-    json_field_double(json, "busy_cycles", use->busy);
-    json_field_double(json, "waiting_cycles", use->stall);
-    json_end_object(json);
-  }
-  json_end_array(json);
 }
 
 static void json_waits(JsonWriter *json, const SimulationSummary *summary) {
@@ -217,7 +197,7 @@ void simulation_summary_json(JsonWriter *json, const SimulationSummary *summary)
   if (summary->forecast.estimate > 0) json_field_double(json, "estimate_cycles", summary->forecast.estimate);
   if (summary->forecast.bound > 0) json_field_double(json, "module_bound_cycles", summary->forecast.bound);
   if (summary->forecast.bytes > 0) json_field_int(json, "argument_and_result_bytes", summary->forecast.bytes);
-  json_queues(json, summary);
+  queue_uses_write_json(json, summary->simulator->machine, summary->all.queues);
   json_waits(json, summary);
   json_key(json, "kernels");
   json_begin_array(json);

@@ -68,15 +68,11 @@ static double window_points(const HloInstruction *user, const Shape *windows) {
   return points;
 }
 
-static const Shape *first_shape(const HloInstruction *instruction) {
-  return shape_is_tuple(instruction->shape) ? instruction->shape->tuple[0] : instruction->shape;
-}
-
 /* Elements of an operand of |user| that it asks for, however many it has. */
 static double asked_by(const WorkWalk *walk, const HloInstruction *user) {
   OpAccess access = hlo_opcode_info(user->opcode)->access;
   bool is_window = user->opcode == HLO_REDUCE_WINDOW || user->opcode == HLO_CONVOLUTION;
-  if (is_window) return window_points(user, first_shape(user));
+  if (is_window) return window_points(user, shape_result(user->shape, 0));
   return access == ACCESS_WHOLE || !shape_is_array(user->shape) ? INFINITY : walk->asked[user->id];
 }
 
@@ -345,7 +341,7 @@ static WindowSight window_sight(const WindowDimension *window, int64_t positions
  * share steps. */
 static double window_steps(const HloInstruction *reduction, double *out_seen) {
   const HloAttr *attr = hlo_instruction_attr(reduction, HLO_ATTR_WINDOW);
-  const Shape *read = reduction->operands[0]->shape, *made = first_shape(reduction);
+  const Shape *read = reduction->operands[0]->shape, *made = shape_result(reduction->shape, 0);
   double taps = 1, seeing = 1, alone = 1, different = 1;
   for (int i = 0; i < made->rank; i++) {
     WindowDimension whole = {.size = 1, .stride = 1, .base_dilation = 1, .window_dilation = 1};
@@ -396,7 +392,8 @@ static double reduction_cycles(const WorkWalk *walk, const HloInstruction *reduc
   const HloInstruction *product = added_product(reduction);
   double points = (double)shape_element_count(reduction->operands[0]->shape);
   if (product != NULL) return product_cycles(walk, product, points);
-  double steps = fmax(0, points - (double)shape_element_count(first_shape(reduction))); /* the first element is taken */
+  double steps =
+      fmax(0, points - (double)shape_element_count(shape_result(reduction->shape, 0))); /* the first element is taken */
   return fold_cycles(walk, reduction, points, steps);
 }
 

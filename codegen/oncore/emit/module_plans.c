@@ -302,10 +302,6 @@ double module_plans_estimate(const ModulePlans *plans) {
   return estimate;
 }
 
-static double percent(double part, double whole) {
-  return whole > 0 ? 100 * part / whole : 100;
-}
-
 static void print_runs(StringBuilder *out, const ModulePlans *plans) {
   const ModuleRuns *runs = &plans->runs;
   if (runs->launch_count == 0) return;
@@ -324,7 +320,7 @@ static void print_bound(StringBuilder *out, const ModulePlans *plans, double cyc
   if (bound->dot_bytes > 0) sb_printf(out, ", %.0f bytes for its dots", bound->dot_bytes);
   sb_printf(out, ", %.0f cycles of operations and %.0f of their launches\n", bound->work_cycles, bound->launch_cycles);
   sb_printf(out, "  bound %.0f cycles (limited by %s), efficiency %.1f %%\n", bound->limit.cycles,
-            queue_limit_text(scratch, plans->machine, &bound->limit), percent(bound->limit.cycles, cycles));
+            queue_limit_text(scratch, plans->machine, &bound->limit), use_percent(bound->limit.cycles, cycles));
   arena_destroy(scratch);
 }
 
@@ -368,7 +364,7 @@ static void json_bound(JsonWriter *json, const ModulePlans *plans, double cycles
   json_field_double(json, "order_cycles", bound->order_cycles);
   json_field_double(json, "cycles", bound->limit.cycles);
   json_field_string(json, "limit", sv_from_cstring(queue_limit_text(scratch, plans->machine, &bound->limit)));
-  json_field_double(json, "efficiency", percent(bound->limit.cycles, cycles) / 100);
+  json_field_double(json, "efficiency", use_percent(bound->limit.cycles, cycles) / 100);
   json_end_object(json);
   arena_destroy(scratch);
 }

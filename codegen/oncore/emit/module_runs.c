@@ -181,14 +181,6 @@ static bool is_at_run_time(const Plan *plan, const PlanMemory *view) {
   return false;
 }
 
-/* The first view of the array of view |number|. */
-static int32_t first_view(const Plan *plan, int32_t number) {
-  const PlanMemory *memory = &plan->memories[number];
-  for (int32_t m = 0; m < number; m++)
-    if (plan->memories[m].kind == memory->kind && plan->memories[m].number == memory->number) return m;
-  return number;
-}
-
 /* By object of the plan's stream: views of arrays by their first ones, then residents (plan_stream.h).  |of_view|: by
  * view, the object. */
 static const ObjectPlace *find_places(RunStream *run, int32_t event, int32_t number, const CommandStream *stream,
@@ -198,7 +190,7 @@ static const ObjectPlace *find_places(RunStream *run, int32_t event, int32_t num
   int32_t count = 1;
   for (int32_t m = 0; m < plan->memory_count; m++) {
     const PlanMemory *memory = &plan->memories[m];
-    int32_t first = first_view(plan, m);
+    int32_t first = plan_first_view(plan, m);
     of_view[m] = first < m ? of_view[first] : count;
     if (first < m) continue;
     if (memory->kind == PLAN_TEMPORARY) {

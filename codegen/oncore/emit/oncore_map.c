@@ -11,10 +11,6 @@ enum { PICTURE_COLUMNS = 72, PICTURE_ROWS = 16, PICTURE_COMMANDS = 48 };
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-static double percent(double part, double whole) {
-  return whole > 0 ? 100 * part / whole : 100;
-}
-
 /* --- text --- */
 
 static void print_loops(StringBuilder *out, const Plan *plan) {
@@ -74,12 +70,13 @@ static void print_queues(StringBuilder *out, const PlanVerdict *verdict, const M
     const QueueUse *use = &verdict->simulation.queues[q];
     sb_printf(out, "  queue    %.*s: %" PRId64 " commands", SV_ARG(machine->queues[q].name), use->commands);
     if (use->bytes > 0) sb_printf(out, ", %" PRId64 " bytes", use->bytes);
-    sb_printf(out, ", busy %.0f cycles (%.1f %%), waiting %.0f\n", use->busy, percent(use->busy, cycles), use->stall);
+    sb_printf(out, ", busy %.0f cycles (%.1f %%), waiting %.0f\n", use->busy, use_percent(use->busy, cycles),
+              use->stall);
   }
   if (cycles <= 0) return;
   double rate = (double)verdict->simulation.memory_bytes / cycles, cap = machine->memory_bytes_per_cycle;
   sb_printf(out, "  memory   %" PRId64 " bytes, %.1f a cycle", verdict->simulation.memory_bytes, rate);
-  if (cap > 0) sb_printf(out, " of %.0f (%.1f %%)", cap, percent(rate, cap));
+  if (cap > 0) sb_printf(out, " of %.0f (%.1f %%)", cap, use_percent(rate, cap));
   sb_append_char(out, '\n');
 }
 
@@ -114,7 +111,7 @@ static void print_time(StringBuilder *out, const Plan *plan, const PlanVerdict *
   sb_append_cstring(out, "  time     ");
   if (plan->estimate > 0) sb_printf(out, "estimate %.0f cycles, ", plan->estimate);
   sb_printf(out, "simulated %.0f, bound %.0f, efficiency %.1f %%, limited by %s\n", verdict->simulation.cycles,
-            verdict->bound.cycles, percent(verdict->bound.cycles, verdict->simulation.cycles),
+            verdict->bound.cycles, use_percent(verdict->bound.cycles, verdict->simulation.cycles),
             queue_limit_text(scratch, machine, &verdict->bound));
   arena_destroy(scratch);
 }
@@ -128,7 +125,7 @@ void oncore_map_text(StringBuilder *out, const Plan *plan, const PlanVerdict *ve
   sb_printf(out, "kernel %.*s on %.*s\n", SV_ARG(plan->name), SV_ARG(machine->name));
   print_loops(out, plan);
   sb_printf(out, "  Buffer   peak %" PRId64 " of %" PRId64 " bytes (%.1f %%), ", verdict->footprint, plan->buffer_bytes,
-            percent((double)verdict->footprint, (double)plan->buffer_bytes));
+            use_percent((double)verdict->footprint, (double)plan->buffer_bytes));
   if (runs) sb_printf(out, "%" PRId64 " in use at once, ", plan_most_in_use(plan, &uses));
   sb_printf(out, "%" PRId64 " reserved\n", machine->buffer.reserve);
   print_tensors(out, plan, runs ? &uses : NULL);
@@ -187,22 +184,6 @@ static void json_picture(JsonWriter *json, const Plan *plan, const TensorUses *u
   }
   json_end_array(json);
   json_end_object(json);
-}
-
-static void json_queues(JsonWriter *json, const PlanVerdict *verdict, const MachineDescription *machine) {
-  json_key(json, "queues");
-  json_begin_array(json);
-  for (int32_t q = 0; q < machine->queue_count && verdict->simulation.cycles > 0; q++) {
-    const QueueUse *use = &verdict->simulation.queues[q];
-    json_begin_object(json);
-    json_field_string(json, "name", machine->queues[q].name);
-    json_field_int(json, "commands", use->commands);
-    json_field_int(json, "bytes", use->bytes);
-    json_field_double(json, "busy_cycles", use->busy);
-    json_field_double(json, "waiting_cycles", use->stall);
-    json_end_object(json);
-  }
-  json_end_array(json);
 }
 
 /* The Kernel's buffer that object |name| is; -1: a temporary, or there is no Kernel. */
@@ -274,7 +255,7 @@ void oncore_map_json(JsonWriter *json, const Plan *plan, const PlanVerdict *verd
   for (int32_t t = 0; t < plan->tensor_count; t++) json_tensor(json, plan, &uses, t);
   json_end_array(json);
   if (runs) json_picture(json, plan, &uses);
-  json_queues(json, verdict, machine);
+  queue_uses_write_json(json, machine, runs ? verdict->simulation.queues : NULL);
   json_field_int(json, "memory_bytes", verdict->simulation.memory_bytes);
   json_loads(json, plan, &verdict->stream, scratch);
   json_edges(json, &verdict->hazards, machine);

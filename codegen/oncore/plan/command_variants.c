@@ -42,13 +42,6 @@ typedef struct AccessWalk {
   ARRAY(CommandAccess) found;
 } AccessWalk;
 
-static bool is_linear(const Kernel *kernel, IndexExpr address) {
-  for (int i = 0; i < address.term_count; i++) {
-    if (kernel->space.atoms.data[address.terms[i].atom].kind != INDEX_ATOM_DIM) return false;
-  }
-  return true;
-}
-
 static void add_level(CommandAccess *access, CommandLevel level) {
   if (level.count == 1) return;
   int32_t at = access->level_count++;
@@ -80,7 +73,7 @@ static void collect_ends(const Kernel *kernel, int32_t predicate, IndexExpr addr
     collect_ends(kernel, value->operands[0], address, element, access, known);
     collect_ends(kernel, value->operands[1], address, element, access, known);
   }
-  if (value->kind != KERNEL_IN_RANGE || !is_linear(kernel, value->address)) return;
+  if (value->kind != KERNEL_IN_RANGE || !index_is_linear(&kernel->space, value->address)) return;
   int64_t stride = stride_along(kernel, value->address, address), reach = 1, first = value->address.constant;
   uint64_t dims = 0;
   for (int32_t d = 0; d < kernel->dim_count; d++) {
@@ -150,7 +143,7 @@ static void add_access(AccessWalk *walk, int32_t buffer, IndexExpr address, bool
   CommandAccess access = {.pointer = buffer, .is_write = is_write};
   int64_t element = type_storage_bytes(kernel->buffers[buffer].type);
   const TilePointer *pointer = &walk->tile->pointers[buffer];
-  bool is_box = is_linear(kernel, address), is_memory = pointer->is_memory;
+  bool is_box = index_is_linear(&kernel->space, address), is_memory = pointer->is_memory;
   if (!is_memory && walk->brings && walk->plan->tensors[pointer->number].hold != PLAN_HOLDS_NOTHING) is_box = false;
   access.is_anywhere = is_memory && (predicate >= 0 || !is_box);
   access.bytes = element;

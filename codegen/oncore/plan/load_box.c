@@ -10,22 +10,11 @@ typedef struct PointBox {
   bool is_empty;
 } PointBox;
 
-static bool has_only_dims(const Kernel *kernel, IndexExpr expr) {
-  for (int i = 0; i < expr.term_count; i++) {
-    if (kernel->space.atoms.data[expr.terms[i].atom].kind != INDEX_ATOM_DIM) return false;
-  }
-  return true;
-}
-
-static int64_t floor_div(int64_t a, int64_t b) {
-  return a >= 0 ? a / b : -ceil_div(-a, b);
-}
-
 /* Leaves the points with lower <= |expr| <= upper; false where that is no box: it moves along several dims. */
 static bool clip(PointBox *box, IndexExpr expr, int64_t lower, int64_t upper) {
   int64_t rest = expr.constant, step = 0;
   int32_t along = -1;
-  if (!has_only_dims(box->kernel, expr)) return false;
+  if (!index_is_linear(&box->kernel->space, expr)) return false;
   for (int i = 0; i < expr.term_count; i++) {
     int32_t dim = box->kernel->space.atoms.data[expr.terms[i].atom].number;
     if (box->first[dim] == box->last[dim]) {
@@ -70,7 +59,7 @@ bool load_box_find(const Kernel *kernel, int32_t value, const int64_t *begins, c
     box.first[d] = begins[d];
     box.last[d] = begins[d] + max_i64(extents[d], 1) - 1;
   }
-  if (!has_only_dims(kernel, load->address) || !clip_by_guard(&box, load->predicate)) return false;
+  if (!index_is_linear(&kernel->space, load->address) || !clip_by_guard(&box, load->predicate)) return false;
   *out_box = (ByteBox){.align = element};
   if (box.is_empty) return true;
   *out_box = (ByteBox){.base = load->address.constant * element, .bytes = element, .align = element};

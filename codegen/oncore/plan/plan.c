@@ -57,6 +57,27 @@ int32_t plan_loop_depth(const Plan *plan, int32_t loop) {
   return depth;
 }
 
+bool plan_loop_is_inside(const Plan *plan, int32_t loop, int32_t outer) {
+  while (loop >= 0 && loop != outer) loop = plan->loops[loop].parent;
+  return loop == outer;
+}
+
+const PlanBlock *plan_body(const Plan *plan, int32_t loop) {
+  return loop < 0 ? &plan->block : &plan->loops[loop].body;
+}
+
+int32_t plan_last_command(const Plan *plan, const PlanBlock *block) {
+  const PlanNode *last = &block->nodes[block->node_count - 1];
+  return last->kind == PLAN_NODE_COMMAND ? last->number : plan_last_command(plan, &plan->loops[last->number].body);
+}
+
+int32_t plan_first_view(const Plan *plan, int32_t memory) {
+  const PlanMemory *view = &plan->memories[memory];
+  for (int32_t m = 0; m < memory; m++)
+    if (plan->memories[m].kind == view->kind && plan->memories[m].number == view->number) return m;
+  return memory;
+}
+
 PlanEdgeReach plan_edge_reach(const Plan *plan, int32_t consumer, const PlanEdge *edge) {
   int32_t producer = plan->commands[edge->command].loop;
   PlanEdgeReach reach = {.loop = plan_common_loop(plan, producer, plan->commands[consumer].loop)};

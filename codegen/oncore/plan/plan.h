@@ -240,6 +240,14 @@ int64_t plan_loop_instances(const Plan *plan, int32_t loop);
 int32_t plan_common_loop(const Plan *plan, int32_t a, int32_t b);
 /* Loops around |loop| and itself. */
 int32_t plan_loop_depth(const Plan *plan, int32_t loop);
+/* |loop| is |outer| or stands in it; everything stands in -1. */
+bool plan_loop_is_inside(const Plan *plan, int32_t loop, int32_t outer);
+/* What is done in each turn of |loop|, -1: in the plan. */
+const PlanBlock *plan_body(const Plan *plan, int32_t loop);
+/* The command that |block| ends with, in its loops or not. */
+int32_t plan_last_command(const Plan *plan, const PlanBlock *block);
+/* The first view of the array that view |memory| looks at: itself, when there is none before it. */
+int32_t plan_first_view(const Plan *plan, int32_t memory);
 
 /* Of the innermost loop around both ends of an edge: how many iterations it goes back, counted through all runs of the
  * loop, and executions of the producer in one of them.  |loop| -1: there is none. */

@@ -15,10 +15,6 @@ static int64_t block_commands(const Plan *plan, const PlanBlock *block, int32_t 
   return count;
 }
 
-static const PlanBlock *body_of(const Plan *plan, int32_t loop) {
-  return loop < 0 ? &plan->block : &plan->loops[loop].body;
-}
-
 static int32_t place_of(const PlanBlock *block, PlanNode node) {
   for (int32_t i = 0; i < block->node_count; i++) {
     if (block->nodes[i].kind == node.kind && block->nodes[i].number == node.number) return i;
@@ -50,7 +46,7 @@ static void set_instance(Arena *arena, const Plan *plan, int32_t consumer, const
     factors[loop] = factor;
     factor *= plan->loops[loop].trip_count;
   }
-  const PlanBlock *block = body_of(plan, common);
+  const PlanBlock *block = plan_body(plan, common);
   bool is_before = edge->command != consumer && place_of(block, node_towards(plan, edge->command, common)) <
                                                     place_of(block, node_towards(plan, consumer, common));
   wait->factors = factors;
@@ -65,7 +61,7 @@ static void set_count(Arena *arena, const Plan *plan, int32_t command, PlanWait 
   PlanNode node = {PLAN_NODE_COMMAND, command};
   int64_t stride = 1;
   for (;; loop = plan->loops[loop].parent) {
-    wait->commands += commands_before(plan, body_of(plan, loop), node, wait->queue);
+    wait->commands += commands_before(plan, plan_body(plan, loop), node, wait->queue);
     if (loop < 0) break;
     int64_t trip_count = plan->loops[loop].trip_count;
     terms[wait->term_count++] =

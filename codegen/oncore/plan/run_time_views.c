@@ -48,14 +48,6 @@ typedef struct ViewCheck {
   bool *is_met, *is_anywhere, *is_written;
 } ViewCheck;
 
-/* The first view of the array that |memory| looks at. */
-static int32_t first_view(const Plan *plan, int32_t memory) {
-  const PlanMemory *view = &plan->memories[memory];
-  for (int32_t m = 0; m < memory; m++)
-    if (plan->memories[m].kind == view->kind && plan->memories[m].number == view->number) return m;
-  return memory;
-}
-
 /* The first Tensor that holds the array of which |tensor| is a part, -1: it is of none. */
 static int32_t first_holder(const Plan *plan, int32_t tensor) {
   int32_t holder = plan_tensor_holder(plan, tensor);
@@ -68,7 +60,7 @@ static int32_t first_holder(const Plan *plan, int32_t tensor) {
 static int32_t array_of(const ViewCheck *check, const PlanRef *ref) {
   if (ref->is_memory == check->is_of_tensors) return -1;
   if (check->is_of_tensors) return first_holder(check->plan, ref->number);
-  return check->plan->memories[ref->number].kind == PLAN_ARGUMENT ? -1 : first_view(check->plan, ref->number);
+  return check->plan->memories[ref->number].kind == PLAN_ARGUMENT ? -1 : plan_first_view(check->plan, ref->number);
 }
 
 static void meet(ViewCheck *check, const PlanRef *ref, bool is_target) {
@@ -110,7 +102,7 @@ const bool *run_time_views(Arena *arena, const Plan *plan) {
   if (plan->scalar_count == 0) return is_anywhere;
   ViewCheck check = {.plan = plan, .is_anywhere = is_anywhere};
   meet_all(&check, plan->memory_count);
-  for (int32_t m = 0; m < plan->memory_count; m++) is_anywhere[m] = is_anywhere[first_view(plan, m)];
+  for (int32_t m = 0; m < plan->memory_count; m++) is_anywhere[m] = is_anywhere[plan_first_view(plan, m)];
   return is_anywhere;
 }
 

@@ -89,11 +89,6 @@ static const PlanRef *memory_side(const Plan *plan, const PlanCommand *command, 
 
 /* --- tiles that are copies --- */
 
-static bool is_inside(const Plan *plan, int32_t loop, int32_t outer) {
-  while (loop >= 0 && loop != outer) loop = plan->loops[loop].parent;
-  return loop == outer;
-}
-
 static bool begins_at_zero(const PlanRef *ref, int32_t from) {
   for (int32_t i = from; i < ref->range_count; i++) {
     int64_t begin;
@@ -201,7 +196,7 @@ static bool is_plain_copy(const Plan *plan, int32_t number) {
     if (c == number || in_place) continue;
     bool moves = command->verb == PLAN_LOAD || command->verb == PLAN_STORE || command->verb == PLAN_GATHERM;
     bool is_expected = loads ? writes == 0 : reads == 0 && command->slice.extent == 0;
-    if (moves || !is_expected || !is_inside(plan, command->loop, transfer->loop)) return false;
+    if (moves || !is_expected || !plan_loop_is_inside(plan, command->loop, transfer->loop)) return false;
   }
   return in_place || fillers == 1;
 }

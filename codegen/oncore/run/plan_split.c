@@ -104,18 +104,13 @@ static bool find_splits(Splitter *splitter, const PlanInterface *interface) {
   return true;
 }
 
-static bool is_inside(const Plan *plan, int32_t loop, int32_t outer) {
-  while (loop >= 0 && loop != outer) loop = plan->loops[loop].parent;
-  return loop == outer;
-}
-
 /* Whether only commands in |loop| work on |tensor|. */
 static bool is_local(const Plan *plan, int32_t tensor, int32_t loop) {
   for (int32_t c = 0; c < plan->command_count; c++) {
     const PlanCommand *command = &plan->commands[c];
     bool is_user = plan_count_refs(command->sources, command->source_count, tensor) > 0 ||
                    plan_count_refs(command->targets, command->target_count, tensor) > 0;
-    if (is_user && !is_inside(plan, command->loop, loop)) return false;
+    if (is_user && !plan_loop_is_inside(plan, command->loop, loop)) return false;
   }
   return true;
 }

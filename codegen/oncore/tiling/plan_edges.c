@@ -333,12 +333,6 @@ Status plan_edges_find_flags(const Plan *plan, const MachineDescription *machine
   return status;
 }
 
-/* The command that |block| ends with. */
-static int32_t last_command(const Plan *plan, const PlanBlock *block) {
-  const PlanNode *last = &block->nodes[block->node_count - 1];
-  return last->kind == PLAN_NODE_COMMAND ? last->number : last_command(plan, &plan->loops[last->number].body);
-}
-
 /* |before|: commands of which one runs right before the block; afterwards the block's last. */
 static void serialise_block(EdgeWalk *walk, PlanCommand *commands, const PlanBlock *block, EdgeArray *before) {
   Arena *arena = walk->plan->arena;
@@ -346,7 +340,7 @@ static void serialise_block(EdgeWalk *walk, PlanCommand *commands, const PlanBlo
     const PlanNode *node = &block->nodes[i];
     if (node->kind == PLAN_NODE_LOOP) {
       const PlanBlock *body = &walk->plan->loops[node->number].body;
-      PlanEdge round = {.command = last_command(walk->plan, body)};
+      PlanEdge round = {.command = plan_last_command(walk->plan, body)};
       round.same = plan_loop_depth(walk->plan, node->number) - 1;
       array_push(before, arena, round);
       serialise_block(walk, commands, body, before);

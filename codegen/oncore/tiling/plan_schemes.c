@@ -31,15 +31,6 @@ static int32_t first_command(const Plan *plan, const PlanBlock *block) {
   return node->kind == PLAN_NODE_COMMAND ? node->number : first_command(plan, &plan->loops[node->number].body);
 }
 
-static int32_t last_command(const Plan *plan, const PlanBlock *block) {
-  const PlanNode *node = &block->nodes[block->node_count - 1];
-  return node->kind == PLAN_NODE_COMMAND ? node->number : last_command(plan, &plan->loops[node->number].body);
-}
-
-static const PlanBlock *body_of(const Plan *plan, int32_t loop) {
-  return loop < 0 ? &plan->block : &plan->loops[loop].body;
-}
-
 typedef void (*UseVisitor)(SchemePlacer *placer, int32_t command, int32_t tensor);
 
 static void visit_uses(SchemePlacer *placer, UseVisitor visit) {
@@ -83,7 +74,7 @@ static void widen_time(SchemePlacer *placer, int32_t command, int32_t tensor) {
   if (loop != lifetime->block) {
     while (plan->loops[loop].parent != lifetime->block) loop = plan->loops[loop].parent;
     first = first_command(plan, &plan->loops[loop].body);
-    last = last_command(plan, &plan->loops[loop].body);
+    last = plan_last_command(plan, &plan->loops[loop].body);
   }
   lifetime->first = lifetime->first < 0 || first < lifetime->first ? first : lifetime->first;
   lifetime->last = last > lifetime->last ? last : lifetime->last;
@@ -98,8 +89,8 @@ static void find_lifetimes(SchemePlacer *placer, PlanScheme scheme) {
   for (int32_t t = 0; t < plan->tensor_count && scheme == SCHEME_BLOCK; t++) {
     Lifetime *lifetime = &placer->lifetimes[t];
     if (lifetime->block == NO_BLOCK) continue;
-    lifetime->first = first_command(plan, body_of(plan, lifetime->block));
-    lifetime->last = last_command(plan, body_of(plan, lifetime->block));
+    lifetime->first = first_command(plan, plan_body(plan, lifetime->block));
+    lifetime->last = plan_last_command(plan, plan_body(plan, lifetime->block));
   }
 }
 

@@ -77,7 +77,7 @@ static StringView array_name(Tiler *tiler, int32_t buffer) {
   sb_init(&text, tiler->arena);
   for (size_t i = 0; i < source->name.size; i++) {
     char c = source->name.data[i];
-    bool is_word = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    bool is_word = char_is_digit(c) || char_is_letter(c);
     sb_append_char(&text, is_word ? c : '_');
   }
   if (of->node > 0) sb_printf(&text, "_%d", of->node);

@@ -78,6 +78,25 @@ int64_t pipeline_useful_depth(double life, double interval) {
   return max_i64(1, (int64_t)ceil(life / interval));
 }
 
+void queue_uses_write_json(JsonWriter *json, const MachineDescription *machine, const QueueUse *uses) {
+  json_key(json, "queues");
+  json_begin_array(json);
+  for (int32_t q = 0; q < machine->queue_count && uses != NULL; q++) {
+    json_begin_object(json);
+    json_field_string(json, "name", machine->queues[q].name);
+    json_field_int(json, "commands", uses[q].commands);
+    json_field_int(json, "bytes", uses[q].bytes);
+    json_field_double(json, "busy_cycles", uses[q].busy);
+    json_field_double(json, "waiting_cycles", uses[q].stall);
+    json_end_object(json);
+  }
+  json_end_array(json);
+}
+
+double use_percent(double part, double whole) {
+  return whole > 0 ? 100 * part / whole : 100;
+}
+
 const char *queue_limit_text(Arena *arena, const MachineDescription *machine, const QueueLimit *limit) {
   switch (limit->kind) {
     case LIMIT_QUEUE: return arena_printf(arena, "queue %.*s", SV_ARG(machine->queues[limit->number].name));

@@ -16,6 +16,7 @@
 #ifndef XLAC_HLO_MACHINE_STREAM_QUEUE_SIMULATION_H
 #define XLAC_HLO_MACHINE_STREAM_QUEUE_SIMULATION_H
 
+#include "base/json_writer.h"
 #include "hlo/machine/description/machine_description.h"
 #include "hlo/machine/stream/command_stream.h"
 
@@ -25,6 +26,13 @@ typedef struct QueueUse {
   double busy;   /* cycles with a command at work */
   double stall;  /* cycles at rest although a command was there: waiting for edges; the rest of the time it was empty */
 } QueueUse;
+
+/* The member "queues" of an open object: a list of objects, one for each queue of |machine| with its |uses|;
+ * empty where |uses| is NULL, as nothing was simulated. */
+void queue_uses_write_json(JsonWriter *json, const MachineDescription *machine, const QueueUse *uses);
+
+/* |part| of |whole| cycles or bytes, in percent; all of it where there are none. */
+double use_percent(double part, double whole);
 
 typedef struct QueueSimulation {
   double cycles;          /* until the last command is complete */
