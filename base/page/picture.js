@@ -145,6 +145,10 @@ class PictureView {
     this.part("closer").onclick = () => this.chart.zoomTime(0.6);
     this.part("wider").onclick = () => this.chart.zoomTime(1 / 0.6);
     this.part("all").onclick = () => this.chart.fit();
+    this.hearKeys();
+  }
+
+  hearKeys() {
     this.part("picture").addEventListener("keydown", (event) => {
       const act = this.keys(event)[event.key];
       if (!act || event.ctrlKey || event.metaKey || event.altKey) return;

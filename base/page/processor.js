@@ -112,12 +112,7 @@ class NetworkView extends PictureView {
     this.owner = owner;
     this.data = owner.data;
     this.chart = this.makeChart(this.model());
-    this.part("picture").addEventListener("keydown", (event) => {
-      const act = this.keys(event)[event.key];
-      if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
-      event.preventDefault();
-      act();
-    });
+    this.hearKeys();
     this.addLegend();
     this.addKernels();
     this.addAdvice();
