@@ -13,12 +13,12 @@
 #include "base/array.h"
 #include "base/temporary.h"
 
-static bool is_standard_stream(const char *path) {
+bool file_is_stream(const char *path) {
   return strcmp(path, "-") == 0;
 }
 
 MUST_USE static Status read_error(DiagSink *diag, const char *path) {
-  const char *name = is_standard_stream(path) ? "standard input" : path;
+  const char *name = file_is_stream(path) ? "standard input" : path;
   bool is_endless = errno == EFBIG;
   Status status = diag_error(diag, STATUS_IO, NO_LOC, "io-read", "unable to read '%s': %s", name, strerror(errno));
   if (is_endless)
@@ -27,7 +27,7 @@ MUST_USE static Status read_error(DiagSink *diag, const char *path) {
 }
 
 MUST_USE static Status write_error(DiagSink *diag, const char *path) {
-  const char *name = is_standard_stream(path) ? "standard output" : path;
+  const char *name = file_is_stream(path) ? "standard output" : path;
   return diag_error(diag, STATUS_IO, NO_LOC, "io-write", "unable to write '%s': %s", name, strerror(errno));
 }
 
@@ -90,7 +90,7 @@ static bool read_all(Arena *arena, int descriptor, StringView *out_content) {
 }
 
 Status file_read(Arena *arena, const char *path, DiagSink *diag, StringView *out_content) {
-  if (is_standard_stream(path)) {
+  if (file_is_stream(path)) {
     return read_all(arena, STDIN_FILENO, out_content) ? STATUS_OK : read_error(diag, path);
   }
   int descriptor = open(path, O_RDONLY | O_CLOEXEC);
@@ -106,7 +106,7 @@ enum { LEAST_MAPPED = 1 << 20 };
 Status file_view_open(Arena *arena, const char *path, DiagSink *diag, FileView *out_view) {
   *out_view = (FileView){.mapping = NULL};
   struct stat status;
-  int descriptor = is_standard_stream(path) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+  int descriptor = file_is_stream(path) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
   bool is_large =
       descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= LEAST_MAPPED;
   void *mapping = MAP_FAILED;
@@ -206,7 +206,7 @@ typedef struct FileIdentity {
 static FileIdentity identity_of(Arena *arena, const char *path) {
   FileIdentity none = {0};
   struct stat status;
-  if (is_standard_stream(path)) return none;
+  if (file_is_stream(path)) return none;
   if (stat(path, &status) == 0) {
     bool is_file = S_ISREG(status.st_mode) && stream_of(&status) == 0;
     return is_file ? (FileIdentity){true, status.st_dev, status.st_ino, NULL} : none;
@@ -265,7 +265,7 @@ static Status look_at_path(const OutputFiles *files, OutputFile *file, DiagSink 
 
 Status output_files_check(const OutputFiles *files, const char *path, DiagSink *diag) {
   OutputFile file = {.path = path};
-  return is_standard_stream(path) ? STATUS_OK : look_at_path(files, &file, diag);
+  return file_is_stream(path) ? STATUS_OK : look_at_path(files, &file, diag);
 }
 
 static Status add_path(OutputFiles *files, OutputFile *file, DiagSink *diag) {
@@ -277,7 +277,7 @@ static Status add_path(OutputFiles *files, OutputFile *file, DiagSink *diag) {
 
 Status output_files_add(OutputFiles *files, const char *path, StringView content, DiagSink *diag) {
   OutputFile file = {.path = arena_copy_string(files->arena, path, strlen(path)), .content = content, .in_place = true};
-  if (is_standard_stream(path))
+  if (file_is_stream(path))
     file.stream = STDOUT_FILENO;
   else
     RETURN_IF_ERROR(add_path(files, &file, diag));

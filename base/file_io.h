@@ -7,6 +7,9 @@
 /* The most that is read of a pipe or a device, which may have no end; of a regular file: all that it has. */
 #define FILE_MOST_STREAMED ((int64_t)1 << 30)
 
+/* "-": standard input or output. */
+bool file_is_stream(const char *path);
+
 /* The whole content of |path| ("-": standard input), zero-terminated after its size, in |arena|.
  * STATUS_IO with a diagnostic when it cannot be read, or is longer than FILE_MOST_STREAMED. */
 MUST_USE Status file_read(Arena *arena, const char *path, DiagSink *diag, StringView *out_content);

@@ -1,6 +1,7 @@
 /* xlac compare OLD.json NEW.json: what grew between two reports, and by how much; docs/ci.md. */
 #include <string.h>
 
+#include "base/file_io.h"
 #include "base/json_writer.h"
 #include "cli/budget.h"
 #include "cli/json_file.h"
@@ -160,7 +161,7 @@ static Status compare(Session *session) {
 static Status check_usage(Session *session) {
   const Options *options = session->options;
   RETURN_IF_ERROR(driver_check_format(session, (const int[]){FORMAT_TEXT, FORMAT_JSON}, 2));
-  if (strcmp(options->operands.data[0], "-") == 0 && strcmp(options->operands.data[1], "-") == 0)
+  if (file_is_stream(options->operands.data[0]) && file_is_stream(options->operands.data[1]))
     return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "only one report can be standard input");
   return driver_check_files(session, NULL, 0);
 }

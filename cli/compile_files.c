@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/file_io.h"
+
 /* extension: of the output where none is named; NULL: standard output. */
 static const struct {
   const char *extension;
@@ -24,10 +26,6 @@ LlvmOutput emit_llvm_output(EmitKind emit) {
   return emits[emit].output;
 }
 
-static bool is_stream(const char *path) {
-  return strcmp(path, "-") == 0;
-}
-
 /* |path| with its extension, if it has one, replaced. */
 static const char *with_extension(Arena *arena, const char *path, const char *extension) {
   const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path, *dot = strrchr(file, '.');
@@ -43,17 +41,17 @@ static const char *beside(Arena *arena, const char *path, const char *name) {
 
 const char *compile_stem(const Session *session) {
   const char *input = session->options->operands.data[session->model], *slash = strrchr(input, '/');
-  if (!is_stream(input)) return with_extension(session->arena, slash ? slash + 1 : input, "");
+  if (!file_is_stream(input)) return with_extension(session->arena, slash ? slash + 1 : input, "");
   StringView name = session->compilation.module->name; /* letters, digits, '_', '.' and '-' */
   return arena_copy_string(session->arena, name.data, name.size);
 }
 
 bool compile_files_have_sides(const Session *session, EmitKind emit) {
-  return emits[emit].has_sides && !is_stream(session_option_text(session, OPTION_OUTPUT, ""));
+  return emits[emit].has_sides && !file_is_stream(session_option_text(session, OPTION_OUTPUT, ""));
 }
 
 bool compile_files_wait(const Session *session, EmitKind emit) {
-  if (!is_stream(session->options->operands.data[0]) || emits[emit].extension == NULL) return false;
+  if (!file_is_stream(session->options->operands.data[0]) || emits[emit].extension == NULL) return false;
   return emit == EMIT_ARCHIVE || !session_option_given(session, OPTION_OUTPUT);
 }
 

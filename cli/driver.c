@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file_io.h"
 #include "base/monotonic_clock.h"
 #include "base/utf8.h"
 #include "cli/exit_code.h"
@@ -71,7 +72,7 @@ static void report_written(const Session *session) {
   sb_init(&text, session->arena);
   for (int64_t i = 0; i < session->written.count; i++) {
     const OutputNote *note = &session->written.data[i];
-    if (strcmp(note->path, "-") == 0) continue;
+    if (file_is_stream(note->path)) continue;
     sb_append_cstring(&text, "xlac: wrote '");
     sb_append_visible(&text, sv_from_cstring(note->path), false);
     sb_printf(&text, "' (%zu bytes)\n", note->size);

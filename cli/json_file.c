@@ -56,7 +56,7 @@ static size_t beginning(StringView text) {
 
 Status json_file_read(Arena *arena, const char *path, DiagSink *diag, JsonValue *out_value) {
   SourceFile *file = ARENA_NEW(arena, SourceFile);
-  file->name = strcmp(path, "-") == 0 ? SV("<stdin>") : sv_from_cstring(path);
+  file->name = file_is_stream(path) ? SV("<stdin>") : sv_from_cstring(path);
   RETURN_IF_ERROR(file_read(arena, path, diag, &file->text));
   const char *end = NULL;
   cJSON *tree = json_tree_parse(file->text, &end);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/file_io.h"
 #include "base/process.h"
 #include "base/scratch_folder.h"
 
@@ -37,7 +38,7 @@ static Status link_in(Session *session, const ScratchFolder *folder, const char 
   const char *soname = arena_printf(arena, "-soname=%s", slash ? slash + 1 : path);
   const char *words[] = {link_compiler(session), "-shared", "-o",       library, scratch_folder_path(folder, OBJECT),
                          "-Wl,--as-needed",      "-lm",     "-Xlinker", soname,  NULL};
-  if (strcmp(path, "-") == 0) words[7] = NULL; /* it has no name */
+  if (file_is_stream(path)) words[7] = NULL; /* it has no name */
   if (process_run(words, session->diag) == STATUS_OK) return file_read(arena, library, session->diag, out_bytes);
   Status status = diag_error(session->diag, STATUS_IO, session->compilation.module->loc, "link",
                              "'--emit=shared' could not link the object of '%.*s' with '%s'",

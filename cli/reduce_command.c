@@ -1,6 +1,7 @@
 /* xlac reduce --test=CMD MODEL.hlo: a smaller module of which CMD says the same. */
 #include <string.h>
 
+#include "base/file_io.h"
 #include "base/process.h"
 #include "base/scratch_folder.h"
 #include "cli/driver.h"
@@ -63,7 +64,7 @@ static Status reduce(Session *session) {
   RETURN_IF_ERROR(driver_check_places(session));
   RETURN_IF_ERROR(driver_load(session, !session_option_given(session, OPTION_NO_VERIFY)));
   const char *path = session->options->operands.data[0], *slash = strrchr(path, '/');
-  const char *name = strcmp(path, "-") == 0 ? "module.hlo" : slash != NULL ? slash + 1 : path;
+  const char *name = file_is_stream(path) ? "module.hlo" : slash != NULL ? slash + 1 : path;
   const char *command = arena_printf(session->arena, "%s \"$1\"", session_option_text(session, OPTION_TEST, ""));
   ShellTest test = {.session = session, .command = command, .name = name};
   RETURN_IF_ERROR(scratch_folder_create(session->arena, session->diag, &test.folder));

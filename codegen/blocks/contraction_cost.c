@@ -62,18 +62,12 @@ static PackingCost packing_cost(const Kernel *kernel, const ContractionBlocking 
   return (PackingCost){copy_cost * (1 + operations) / blocking->lanes, run};
 }
 
-static int64_t suffix_run(const Kernel *kernel, const DimList *list, int suffix) {
-  int64_t run = 1;
-  for (int i = list->count - suffix; i < list->count; i++) run *= kernel->dims[list->dims[i]].extent;
-  return run;
-}
-
 /* Elements of the lhs that are copied at a time, mostly; how many there are matters for short runs alone. */
 static int64_t lhs_run(const Kernel *kernel, const ContractionBlocking *blocking) {
   const DimList *depth = &blocking->depth;
-  int64_t run = suffix_run(kernel, depth, contraction_merged_suffix(kernel, &blocking->lhs_set, depth));
+  int64_t run = contraction_suffix_size(kernel, depth, contraction_merged_suffix(kernel, &blocking->lhs_set, depth));
   int inside = contraction_inside_suffix(kernel, blocking, depth->count, blocking->vector_lanes);
-  return inside > 0 && run < SHORTEST_ROW ? suffix_run(kernel, depth, inside) : run;
+  return inside > 0 && run < SHORTEST_ROW ? contraction_suffix_size(kernel, depth, inside) : run;
 }
 
 /* Of an element beside the copying: groups take it from rows that lie far apart. */

@@ -206,6 +206,8 @@ bool contraction_address_merges(const Kernel *kernel, IndexExpr address, int out
 bool contraction_merges(const Kernel *kernel, const ValueSet *set, const DimList *list, int i);
 /* The number of last dims of |list| that |set| walks as one, at least 1 (0 for an empty list). */
 int contraction_merged_suffix(const Kernel *kernel, const ValueSet *set, const DimList *list);
+/* Points of the last |suffix| dims of |list|. */
+int64_t contraction_suffix_size(const Kernel *kernel, const DimList *list, int suffix);
 
 /* --- values (contraction_value.c) --- */
 

@@ -431,7 +431,7 @@ static bool pays(const Kernel *kernel, const ContractionBlocking *blocking) {
   return (double)blocking->rows.size * (double)blocking->columns.size * (double)blocking->depth.size >= 4096;
 }
 
-static int64_t suffix_size(const Kernel *kernel, const DimList *list, int suffix) {
+int64_t contraction_suffix_size(const Kernel *kernel, const DimList *list, int suffix) {
   int64_t size = 1;
   for (int i = list->count - suffix; i < list->count; i++) size *= kernel->dims[list->dims[i]].extent;
   return size;
@@ -452,7 +452,7 @@ static void choose_packing(const Kernel *kernel, const VecTarget *target, Contra
   if (blocking->rows.count == 0) return;
   int merged = contraction_merged_suffix(kernel, &blocking->lhs_set, &blocking->rows);
   blocking->lhs_in_parts = merged < blocking->rows.count;
-  if (blocking->lhs_in_parts && suffix_size(kernel, &blocking->rows, merged) % blocking->lanes != 0) return;
+  if (blocking->lhs_in_parts && contraction_suffix_size(kernel, &blocking->rows, merged) % blocking->lanes != 0) return;
   int row = blocking->rows.dims[blocking->rows.count - 1];
   blocking->lhs_transposes = transposes(kernel, target, blocking, &blocking->lhs_set, row, depth);
 }
@@ -474,14 +474,14 @@ static void choose_run(const Kernel *kernel, const VecTarget *target, Contractio
   int column = columns->dims[columns->count - 1], depth = blocking->depth.dims[blocking->depth.count - 1];
   int lanes = target->vector_bits / (type_storage_bytes(blocking->type) * 8);
   blocking->segment_suffix = blocking->column_suffix = rhs_suffix < store_suffix ? rhs_suffix : store_suffix;
-  blocking->segment = suffix_size(kernel, columns, blocking->segment_suffix);
+  blocking->segment = contraction_suffix_size(kernel, columns, blocking->segment_suffix);
   /* squares need as much of the depth; and short stretches of strided loads are no better where others follow them */
   int along = contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth);
-  bool keeps_apart = suffix_size(kernel, &blocking->depth, along) >= lanes || blocking->segment < 2 * lanes;
+  bool keeps_apart = contraction_suffix_size(kernel, &blocking->depth, along) >= lanes || blocking->segment < 2 * lanes;
   bool across = keeps_apart && contraction_contiguous(kernel, &blocking->rhs_set, depth) &&
                 !contraction_contiguous(kernel, &blocking->rhs_set, column);
   if (!across && fits_badly(blocking->segment, lanes)) blocking->column_suffix = store_suffix;
-  blocking->column_run = suffix_size(kernel, columns, blocking->column_suffix);
+  blocking->column_run = contraction_suffix_size(kernel, columns, blocking->column_suffix);
 }
 
 /* The narrow integer, or bf16, that |factor| is converted from, TYPE_INVALID for none. */
@@ -613,7 +613,8 @@ static bool is_better(const ContractionBlocking *chosen, const ContractionBlocki
 
 /* Rows that the lhs walks as one: all, or those in one row of an image. */
 static int64_t rows_together(const Kernel *kernel, const ContractionBlocking *blocking) {
-  return suffix_size(kernel, &blocking->rows, contraction_merged_suffix(kernel, &blocking->lhs_set, &blocking->rows));
+  return contraction_suffix_size(kernel, &blocking->rows,
+                                 contraction_merged_suffix(kernel, &blocking->lhs_set, &blocking->rows));
 }
 
 /* Of few tiles and with scratch: there is little to try, and much of the time may be what is packed. */

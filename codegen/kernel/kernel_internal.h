@@ -14,6 +14,10 @@ const Kernel *kernel_bound_as(Arena *arena, const Kernel *shared, const Kernel *
 /* Elements of |buffer| that are one index's of dimension |dim|, if |address| says so; 0: it does not.  |predicate|:
  * what guards it, -1: nothing. */
 int64_t kernel_piece_at(const Kernel *kernel, int32_t dim, int32_t buffer, IndexExpr address, int32_t predicate);
+/* The same beside what other accesses to |buffer| have said, in |pieces| by buffer: -1, there was none yet; 0, no piece
+ * or pieces of unequal size. */
+void kernel_join_piece(const Kernel *kernel, int32_t dim, int32_t buffer, IndexExpr address, int32_t predicate,
+                       int64_t *pieces);
 /* kernel_strip_dim and kernel_strip_make, for SUMS. */
 int32_t kernel_sums_dim(const Kernel *kernel, int64_t *out_pieces);
 const Kernel *kernel_sums_strip(Arena *arena, const Kernel *kernel, KernelStrip strip, const int64_t **out_offsets);

@@ -18,7 +18,7 @@ int64_t kernel_piece_at(const Kernel *kernel, int32_t dim, int32_t buffer, Index
   return lower >= 0 && upper < piece ? piece : 0;
 }
 
-static void add_access(const Kernel *kernel, int32_t dim, int32_t buffer, IndexExpr address, int32_t predicate,
+void kernel_join_piece(const Kernel *kernel, int32_t dim, int32_t buffer, IndexExpr address, int32_t predicate,
                        int64_t *pieces) {
   int64_t piece = kernel_piece_at(kernel, dim, buffer, address, predicate);
   pieces[buffer] = pieces[buffer] < 0 || pieces[buffer] == piece ? piece : 0;
@@ -38,14 +38,14 @@ static bool find_pieces(const Kernel *kernel, int32_t dim, int64_t *out_pieces) 
   for (int32_t v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
     if (value->kind == KERNEL_LOAD)
-      add_access(kernel, dim, value->buffer, value->address, value->predicate, out_pieces);
+      kernel_join_piece(kernel, dim, value->buffer, value->address, value->predicate, out_pieces);
   }
   for (int s = 0; s < kernel->stage_count; s++) {
     const KernelStage *stage = &kernel->stages[s];
     if (stage->transform != NULL) return false;
     for (int i = 0; i < stage->store_count; i++)
-      add_access(kernel, dim, stage->stores[i].buffer, stage->stores[i].address, stage->stores[i].predicate,
-                 out_pieces);
+      kernel_join_piece(kernel, dim, stage->stores[i].buffer, stage->stores[i].address, stage->stores[i].predicate,
+                        out_pieces);
   }
   for (int b = 0; b < kernel->buffer_count; b++) {
     KernelBufferRole role = kernel->buffers[b].role;

@@ -151,12 +151,6 @@ bool kernel_strip_leaves_sums(const Kernel *kernel, int32_t buffer) {
   return found;
 }
 
-static void add_access(const Kernel *kernel, int32_t dim, int32_t buffer, IndexExpr address, int32_t predicate,
-                       int64_t *pieces) {
-  int64_t piece = kernel_piece_at(kernel, dim, buffer, address, predicate);
-  pieces[buffer] = pieces[buffer] < 0 || pieces[buffer] == piece ? piece : 0;
-}
-
 /* Bytes of the arrays of which strips along |dim| have parts; 0: results that the folding stage stores do not come in
  * parts, or nothing does. */
 static int64_t find_pieces(const Kernel *kernel, int32_t dim, int64_t *out_pieces) {
@@ -165,11 +159,11 @@ static int64_t find_pieces(const Kernel *kernel, int32_t dim, int64_t *out_piece
   for (int32_t v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
     if (value->kind == KERNEL_LOAD)
-      add_access(kernel, dim, value->buffer, value->address, value->predicate, out_pieces);
+      kernel_join_piece(kernel, dim, value->buffer, value->address, value->predicate, out_pieces);
   }
   for (int32_t i = 0; i < kernel->stages[0].store_count; i++) {
     const KernelStore *store = &kernel->stages[0].stores[i];
-    add_access(kernel, dim, store->buffer, store->address, store->predicate, out_pieces);
+    kernel_join_piece(kernel, dim, store->buffer, store->address, store->predicate, out_pieces);
     if (out_pieces[store->buffer] <= 0) return 0;
   }
   for (int32_t b = 0; b < kernel->buffer_count; b++) {

@@ -4,7 +4,7 @@
 
 static bool is_known_type(PrimitiveType type, HloOpcode opcode) {
   if (type_is_complex(type)) return opcode == HLO_ADD || opcode == HLO_MULTIPLY;
-  bool is_float = type == TYPE_F16 || type == TYPE_BF16 || type == TYPE_F32 || type == TYPE_F64;
+  bool is_float = type_is_plain_float(type);
   if (is_float) return opcode != HLO_AND && opcode != HLO_OR && opcode != HLO_XOR;
   return type == TYPE_PRED || (type_is_integral(type) && type_bits(type) >= 8);
 }

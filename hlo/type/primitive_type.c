@@ -106,23 +106,23 @@ PrimitiveType type_of_sums(PrimitiveType lhs, PrimitiveType rhs, PrimitiveType r
   return type_wider(type_wider(lhs, rhs), result);
 }
 
-static bool is_plain_float(PrimitiveType type) {
+bool type_is_plain_float(PrimitiveType type) {
   return type == TYPE_F16 || type == TYPE_BF16 || type == TYPE_F32 || type == TYPE_F64;
 }
 
 bool type_converts_exactly(PrimitiveType from, PrimitiveType to) {
   const TypeInfo *narrow = type_info(from), *wide = type_info(to);
-  if (from == TYPE_PRED) return type_is_integral(to) || is_plain_float(to);
+  if (from == TYPE_PRED) return type_is_integral(to) || type_is_plain_float(to);
   if (type_is_integral(from) && type_is_integral(to)) {
     if (type_is_unsigned(from) == type_is_unsigned(to)) return type_bits(to) >= type_bits(from);
     return type_is_unsigned(from) && type_bits(to) > type_bits(from);
   }
-  if (!is_plain_float(to)) return false;
+  if (!type_is_plain_float(to)) return false;
   if (type_is_integral(from)) { /* the least number is a power of two */
     int digits = type_bits(from) - (type_is_signed(from) ? 1 : 0);
     return digits <= wide->mantissa_bits + 1;
   }
-  return is_plain_float(from) && wide->exponent_bits >= narrow->exponent_bits &&
+  return type_is_plain_float(from) && wide->exponent_bits >= narrow->exponent_bits &&
          wide->mantissa_bits >= narrow->mantissa_bits;
 }
 

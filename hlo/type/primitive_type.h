@@ -41,10 +41,11 @@ PrimitiveType type_from_text(StringView text);
 
 bool type_is_float(PrimitiveType type); /* not complex */
 bool type_is_complex(PrimitiveType type);
-bool type_is_signed(PrimitiveType type);   /* signed integers */
-bool type_is_unsigned(PrimitiveType type); /* unsigned integers, not pred */
-bool type_is_integral(PrimitiveType type); /* signed or unsigned, not pred */
-bool type_is_array(PrimitiveType type);    /* may be an array's element: everything but token, opaque, tuple, buffer */
+bool type_is_plain_float(PrimitiveType type); /* f16, bf16, f32 or f64: with infinities, NaN and two zeros */
+bool type_is_signed(PrimitiveType type);      /* signed integers */
+bool type_is_unsigned(PrimitiveType type);    /* unsigned integers, not pred */
+bool type_is_integral(PrimitiveType type);    /* signed or unsigned, not pred */
+bool type_is_array(PrimitiveType type); /* may be an array's element: everything but token, opaque, tuple, buffer */
 
 /* c64 → f32, c128 → f64, others themselves. */
 PrimitiveType type_complex_part(PrimitiveType type);

@@ -49,10 +49,6 @@ HloInstruction *applied_fill(GraphBuilder *builder, int index, HloInstruction *s
   return graph_broadcast(builder, scalar, NULL, 0, &count, 1);
 }
 
-HloInstruction *applied_load(GraphBuilder *inside, HloInstruction *list, HloInstruction *place) {
-  return graph_reshape(inside, graph_take(inside, list, 0, place), NULL, 0);
-}
-
 HloInstruction *applied_store(GraphBuilder *inside, HloInstruction *list, HloInstruction *place,
                               HloInstruction *value) {
   const int64_t one = 1;
@@ -104,7 +100,7 @@ static void map_step(GraphBuilder *inside, void *context, HloInstruction *step, 
   HloInstruction *place = graph_convert(inside, step, TYPE_S64);
   for (int i = 0; i < map->operand_count; i++) {
     out_values[i] = values[i];
-    arguments[i] = applied_load(inside, values[i], place);
+    arguments[i] = graph_scalar_at(inside, values[i], place);
   }
   applied_call(inside, hlo_instruction_computation(map, HLO_ATTR_TO_APPLY), arguments, &result, 1);
   out_values[map->operand_count] = applied_store(inside, values[map->operand_count], place, result);
@@ -144,8 +140,8 @@ static void reduce_step(GraphBuilder *inside, void *context, HloInstruction *ste
   HloInstruction *row = place_with(inside, HLO_DIVIDE, place, reduction->length);
   for (int i = 0; i < count; i++) {
     out_values[i] = values[i];
-    arguments[i] = applied_load(inside, values[count + i], row);
-    arguments[count + i] = applied_load(inside, values[i], place);
+    arguments[i] = graph_scalar_at(inside, values[count + i], row);
+    arguments[count + i] = graph_scalar_at(inside, values[i], place);
   }
   applied_call(inside, reduction->region, arguments, results, count);
   for (int i = 0; i < count; i++) out_values[count + i] = applied_store(inside, values[count + i], row, results[i]);

@@ -15,8 +15,7 @@ const Shape *applied_shape(const GraphBuilder *builder, int index);
 /* |scalar| |count| times, in the type of result |index|. */
 HloInstruction *applied_fill(GraphBuilder *builder, int index, HloInstruction *scalar, int64_t count);
 
-HloInstruction *applied_load(GraphBuilder *inside, HloInstruction *list, HloInstruction *place);
-/* |value| is converted to the list's type. */
+/* |list| with |value|, converted to its type, at |place|; it is read by graph_scalar_at. */
 HloInstruction *applied_store(GraphBuilder *inside, HloInstruction *list, HloInstruction *place, HloInstruction *value);
 /* The |count| results of |region| for as many scalars as it has parameters, which are converted to its types. */
 void applied_call(GraphBuilder *inside, const HloComputation *region, HloInstruction *const *arguments,

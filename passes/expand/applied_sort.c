@@ -48,7 +48,7 @@ static void load_all(GraphBuilder *inside, const Merge *merge, const MergeStep *
                      HloInstruction *next, HloInstruction **out_values) {
   HloInstruction *place = graph_binary(inside, HLO_ADD, now->line, at_most(inside, next, merge->length - 1));
   place = graph_binary(inside, HLO_ADD, now->from, place);
-  for (int i = 0; i < merge->count; i++) out_values[i] = applied_load(inside, lists[i], place);
+  for (int i = 0; i < merge->count; i++) out_values[i] = graph_scalar_at(inside, lists[i], place);
 }
 
 /* Whether the right run comes next: it is not at its end, and the left one is, or the right element comes before. */

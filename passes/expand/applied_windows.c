@@ -66,8 +66,8 @@ static void window_step(GraphBuilder *inside, void *context, HloInstruction *ste
   HloInstruction *place = window_place(inside, walk, row, tap, &is_inside);
   for (int i = 0; i < count; i++) {
     out_values[i] = values[i];
-    arguments[i] = applied_load(inside, values[count + i], row);
-    arguments[count + i] = applied_load(inside, values[i], place);
+    arguments[i] = graph_scalar_at(inside, values[count + i], row);
+    arguments[count + i] = graph_scalar_at(inside, values[i], place);
   }
   applied_call(inside, hlo_instruction_computation(walk->origin, HLO_ATTR_TO_APPLY), arguments, results, count);
   for (int i = 0; i < count; i++) {
@@ -106,7 +106,7 @@ static void select_step(GraphBuilder *inside, void *context, HloInstruction *ste
   HloInstruction *row = place_with(inside, HLO_DIVIDE, step, walk->taps);
   HloInstruction *tap = place_with(inside, HLO_REMAINDER, step, walk->taps);
   HloInstruction *place = window_place(inside, walk, row, tap, &is_inside);
-  HloInstruction *candidate = applied_load(inside, values[SELECT_OPERAND], place);
+  HloInstruction *candidate = graph_scalar_at(inside, values[SELECT_OPERAND], place);
   applied_call(inside, hlo_instruction_computation(walk->origin, HLO_ATTR_SELECT_COMPUTATION),
                (HloInstruction *[]){values[SELECT_VALUE], candidate}, &keeps, 1);
   HloInstruction *is_first =
@@ -119,9 +119,9 @@ static void select_step(GraphBuilder *inside, void *context, HloInstruction *ste
   out[SELECT_VALUE] = graph_select(inside, takes, candidate, values[SELECT_VALUE]);
   out[SELECT_PLACE] = graph_select(inside, takes, place, values[SELECT_PLACE]);
   out[SELECT_ANY] = graph_binary(inside, HLO_OR, any, takes);
-  HloInstruction *old = applied_load(inside, values[SELECT_RESULT], out[SELECT_PLACE]);
+  HloInstruction *old = graph_scalar_at(inside, values[SELECT_RESULT], out[SELECT_PLACE]);
   applied_call(inside, hlo_instruction_computation(walk->origin, HLO_ATTR_SCATTER_COMPUTATION),
-               (HloInstruction *[]){old, applied_load(inside, values[SELECT_SOURCE], row)}, &combined, 1);
+               (HloInstruction *[]){old, graph_scalar_at(inside, values[SELECT_SOURCE], row)}, &combined, 1);
   HloInstruction *is_last =
       graph_compare(inside, COMPARISON_DIRECTION_EQ, tap, graph_integer(inside, TYPE_S64, walk->taps - 1, NULL));
   HloInstruction *changes = place_both(inside, is_last, out[SELECT_ANY]);
@@ -168,7 +168,7 @@ static HloInstruction *index_component(GraphBuilder *inside, const ScatterWalk *
                                             : place_digit(inside, place, walk->updates, walk->rank, next++);
     at = graph_binary(inside, HLO_ADD, place_with(inside, HLO_MULTIPLY, at, walk->indices->dims[d]), digit);
   }
-  return graph_convert(inside, applied_load(inside, indices, at), TYPE_S64);
+  return graph_convert(inside, graph_scalar_at(inside, indices, at), TYPE_S64);
 }
 
 /* The place in the operands for the update at |place|; |*out_fits|: the whole window lies inside. */
@@ -213,8 +213,8 @@ static void scatter_step(GraphBuilder *inside, void *context, HloInstruction *st
   out_values[count] = values[count];
   for (int i = 0; i < count; i++) {
     out_values[count + 1 + i] = values[count + 1 + i];
-    arguments[i] = applied_load(inside, values[i], target);
-    arguments[count + i] = applied_load(inside, values[count + 1 + i], place);
+    arguments[i] = graph_scalar_at(inside, values[i], target);
+    arguments[count + i] = graph_scalar_at(inside, values[count + 1 + i], place);
   }
   applied_call(inside, hlo_instruction_computation(walk->scatter, HLO_ATTR_TO_APPLY), arguments, results, count);
   for (int i = 0; i < count; i++) {

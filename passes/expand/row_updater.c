@@ -49,20 +49,7 @@ typedef struct RowUpdate {
 
 static bool is_plain_array(const HloInstruction *value) {
   const Shape *shape = value->shape;
-  return shape_is_array(shape) && !shape_is_dynamic(shape) && shape_has_default_layout(shape) &&
-         shape_element_count(shape) > 0;
-}
-
-/* The floats with two zeros whose arithmetic is that of IEEE 754. */
-static bool has_signed_zeros(PrimitiveType type) {
-  return type == TYPE_F16 || type == TYPE_BF16 || type == TYPE_F32 || type == TYPE_F64;
-}
-
-static bool list_has(Int64List list, int64_t number) {
-  for (int64_t i = 0; i < list.count; i++) {
-    if (list.data[i] == number) return true;
-  }
-  return false;
+  return shape_is_static_array(shape) && shape_has_default_layout(shape) && shape_element_count(shape) > 0;
 }
 
 /* The number that |value| is everywhere; NAN: it is no such constant. */
@@ -78,10 +65,10 @@ static bool takes_whole_rows(const HloInstruction *scatter, const RowScatter *ro
   if (row->map.count == 0 || row->map.count != row->inserted.count) return false;
   if (row->window.count + row->inserted.count != table->rank) return false;
   for (int64_t i = 0; i < row->map.count; i++) {
-    if (!list_has(row->inserted, row->map.data[i])) return false;
+    if (!int64_list_has(row->inserted, row->map.data[i])) return false;
   }
   for (int d = 0, next = 0; d < table->rank; d++) {
-    if (!list_has(row->inserted, d) && updates->dims[row->window.data[next++]] != table->dims[d]) return false;
+    if (!int64_list_has(row->inserted, d) && updates->dims[row->window.data[next++]] != table->dims[d]) return false;
   }
   return true;
 }
@@ -104,7 +91,7 @@ static bool find_row_scatter(HloInstruction *scatter, RowScatter *out) {
   }
   const HloComputation *combiner = hlo_instruction_computation(scatter, HLO_ATTR_TO_APPLY);
   if (!hlo_reducer_opcode(combiner, &opcode) || opcode != HLO_ADD) return false;
-  if (combiner->root->shape->type != scatter->shape->type || !has_signed_zeros(scatter->shape->type)) return false;
+  if (combiner->root->shape->type != scatter->shape->type || !type_is_plain_float(scatter->shape->type)) return false;
   double first = splat_number(scatter->operands[0]);
   PrimitiveType index = scatter->operands[1]->shape->type;
   if (first != 0 || signbit(first) || type_storage_bytes(index) < 4) return false;
@@ -123,7 +110,7 @@ static bool find_row_scatter(HloInstruction *scatter, RowScatter *out) {
 /* The zero that |value| is where no row is added: 1, -1 for -0; 0: it may be something else.  What is added goes to
  * |update|'s scatters. */
 static int sign_of_nothing(RowUpdate *update, HloInstruction *value) {
-  if (value->user_count != 1 || !is_plain_array(value) || !has_signed_zeros(value->shape->type)) return 0;
+  if (value->user_count != 1 || !is_plain_array(value) || !type_is_plain_float(value->shape->type)) return 0;
   if (value->opcode == HLO_SCATTER) {
     if (update->count == MOST_SCATTERS || !find_row_scatter(value, &update->scatters[update->count])) return 0;
     update->places += shape_element_count(update->scatters[update->count++].places);
@@ -192,7 +179,7 @@ static bool are_alike(const RowUpdate *update) {
 static HloInstruction *take_rows(GraphBuilder *builder, HloInstruction *table, HloInstruction *indices,
                                  const RowScatter *as, const Shape *rows) {
   int64_t sizes[SHAPE_MAX_RANK];
-  for (int d = 0; d < table->shape->rank; d++) sizes[d] = list_has(as->inserted, d) ? 1 : table->shape->dims[d];
+  for (int d = 0; d < table->shape->rank; d++) sizes[d] = int64_list_has(as->inserted, d) ? 1 : table->shape->dims[d];
   HloInstruction *gather = graph_add(builder, HLO_GATHER, rows, (HloInstruction *[]){table, indices}, 2);
   hlo_instruction_set_ints(gather, HLO_ATTR_OFFSET_DIMS, as->window.data, as->window.count);
   hlo_instruction_set_ints(gather, HLO_ATTR_COLLAPSED_SLICE_DIMS, as->inserted.data, as->inserted.count);

@@ -87,6 +87,10 @@ AxisList axis_list_part(AxisList a, int first, int count) {
   return (AxisList){count, count == 0 ? NULL : a.axes + first};
 }
 
+bool axis_list_starts_with(AxisList axes, AxisList prefix) {
+  return axes.count >= prefix.count && axis_lists_equal(axis_list_part(axes, 0, prefix.count), prefix);
+}
+
 /* --- shardings --- */
 
 AxisSharding *axis_sharding_replicated(Arena *arena, int rank, AxisMask manual) {

@@ -48,6 +48,7 @@ AxisMask axis_list_mask(AxisList axes);
 /* Which of these parts |position| is in. */
 int64_t axis_list_index(const SpmdMesh *mesh, AxisList axes, int64_t position);
 bool axis_lists_equal(AxisList a, AxisList b);
+bool axis_list_starts_with(AxisList axes, AxisList prefix);
 /* The axes of |mask|, slowest first, in |arena|. */
 AxisList axis_mask_list(Arena *arena, AxisMask mask);
 /* |a|, then |b|; axes [first, first + count) of |a|, which go on living there. */

@@ -89,10 +89,6 @@ static int axes_that_fit(const FactorSearch *search, int f, AxisList axes) {
   return count;
 }
 
-static bool starts_with(AxisList axes, AxisList prefix) {
-  return axes.count >= prefix.count && axis_lists_equal(axis_list_part(axes, 0, prefix.count), prefix);
-}
-
 /* The factors of one dimension take its axes, the slowest first; the next one only when the one before is divided to
  * the end. */
 static void absorb_dim(FactorSearch *search, const FactorList *factors, AxisList axes) {
@@ -101,7 +97,7 @@ static void absorb_dim(FactorSearch *search, const FactorList *factors, AxisList
   for (int i = 0; i < factors->count && axes.count > 0; i++) {
     int f = factors->factors[i];
     AxisList *has = &search->current.axes[f];
-    if (!may_divide(search, &search->rule->factors[f]) || !starts_with(axes, *has)) return;
+    if (!may_divide(search, &search->rule->factors[f]) || !axis_list_starts_with(axes, *has)) return;
     axes = axis_list_part(axes, has->count, axes.count - has->count);
     int count = axes_that_fit(search, f, axes);
     AxisList taken = axis_list_part(axes, 0, count);

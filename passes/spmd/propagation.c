@@ -24,15 +24,11 @@ static AxisMask used_by(const ValueState *state) {
   return used;
 }
 
-static bool starts_with(AxisList axes, AxisList prefix) {
-  return axes.count >= prefix.count && axis_lists_equal(axis_list_part(axes, 0, prefix.count), prefix);
-}
-
 /* Dimension |dim| gets what |axes|, of |source|, has more than it, as far as the value is not divided along that. */
 static void extend(Propagation *propagation, ValueState *state, int dim, AxisList axes, const ValueState *source,
                    const HloInstruction *along) {
   AxisList has = state->dims[dim];
-  if (!state->is_open[dim] || axes.count <= has.count || !starts_with(axes, has)) return;
+  if (!state->is_open[dim] || axes.count <= has.count || !axis_list_starts_with(axes, has)) return;
   AxisMask used = used_by(state);
   int count = has.count;
   while (count < axes.count && !(used >> axes.axes[count] & 1)) count++;
@@ -247,7 +243,7 @@ static void absorb_dim(FactorStep *step, const FactorList *factors, const ValueS
     int factor = factors->factors[i];
     AxisList *has = &step->axes[factor];
     if (!takes_part(step, factor)) return;
-    if (!starts_with(axes, *has)) return;
+    if (!axis_list_starts_with(axes, *has)) return;
     axes = axis_list_part(axes, has->count, axes.count - has->count);
     int count = axes_that_fit(step, factor, axes);
     AxisList taken = axis_list_part(axes, 0, count);

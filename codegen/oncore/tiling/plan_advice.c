@@ -31,10 +31,6 @@ static bool add_queue(Arena *arena, MachineDescription *machine, bool (*is_meant
   return false;
 }
 
-static bool computes(const MachineQueue *queue) {
-  return queue->kind == QUEUE_EXEC;
-}
-
 static void hasten_transfers(Arena *arena, MachineDescription *machine) {
   MachineQueue *queues = copy_queues(arena, machine);
   for (int32_t q = 0; q < machine->queue_count; q++) queues[q].bytes_per_cycle *= 2;
@@ -65,7 +61,7 @@ bool machine_change(Arena *arena, const MachineDescription *machine, MachineChan
     case CHANGE_MEMORY: out_machine->memory_bytes_per_cycle *= 2; return machine->memory_bytes_per_cycle > 0;
     case CHANGE_TRANSFERS: hasten_transfers(arena, out_machine); return true;
     case CHANGE_LOADS: return add_queue(arena, out_machine, machine_queue_loads);
-    case CHANGE_EXECS: return add_queue(arena, out_machine, computes);
+    case CHANGE_EXECS: return add_queue(arena, out_machine, machine_queue_executes);
     case CHANGE_OPERATIONS: hasten_operations(arena, out_machine); return true;
     case CHANGE_SETUP: drop_setup(arena, out_machine); return true;
     case MACHINE_CHANGE_COUNT: break;

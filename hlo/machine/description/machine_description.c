@@ -16,7 +16,7 @@ bool machine_queue_stores(const MachineQueue *queue) {
   return queue->kind == QUEUE_STORE || queue->kind == QUEUE_MOVE;
 }
 
-static bool queue_executes(const MachineQueue *queue) {
+bool machine_queue_executes(const MachineQueue *queue) {
   return queue->kind == QUEUE_EXEC;
 }
 
@@ -58,7 +58,7 @@ static Status verify_queues(const MachineDescription *machine, DiagSink *diag) {
   static const struct {
     const char *work;
     bool (*does)(const MachineQueue *);
-  } works[] = {{"loads", machine_queue_loads}, {"stores", machine_queue_stores}, {"executes", queue_executes}};
+  } works[] = {{"loads", machine_queue_loads}, {"stores", machine_queue_stores}, {"executes", machine_queue_executes}};
   Status status = STATUS_OK;
   for (size_t w = 0; w < sizeof works / sizeof works[0]; w++) {
     bool found = false;

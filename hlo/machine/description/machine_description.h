@@ -97,6 +97,7 @@ bool machine_is_host(const MachineDescription *machine);          /* its code is
 int64_t machine_buffer_usable(const MachineDescription *machine); /* bytes the planner may use */
 bool machine_queue_loads(const MachineQueue *queue);
 bool machine_queue_stores(const MachineQueue *queue);
+bool machine_queue_executes(const MachineQueue *queue);
 /* NULL when there is none. */
 const MachineQueue *machine_find_queue(const MachineDescription *machine, StringView name);
 
