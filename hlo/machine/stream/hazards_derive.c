@@ -55,8 +55,8 @@ Status hazards_derive_edges(Arena *arena, Arena *scratch, const CommandStream *s
                             const MachineDescription *machine, DiagSink *diag, CommandStream *out_stream) {
   int64_t count = stream->commands.count;
   Derivation derivation = {.scratch = scratch, .stream = stream};
-  RETURN_IF_ERROR(last_uses_init(&derivation.uses, scratch, stream, machine, diag));
   command_order_init(&derivation.order, scratch, stream, machine);
+  RETURN_IF_ERROR(last_uses_init(&derivation.uses, scratch, stream, &derivation.order, diag));
   array_reserve(&derivation.edges, scratch, stream->edges.count);
   int32_t *first_edges = ARENA_NEW_ARRAY(scratch, int32_t, count + 1);
   for (int32_t i = 0; i < count; i++) {

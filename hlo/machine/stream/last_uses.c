@@ -4,19 +4,21 @@
 
 /* --- reads --- */
 
-static int32_t queue_of(const LastUses *uses, int32_t instance) {
-  return uses->stream->commands.data[instance].queue;
+/* Whether who waits for |instance| knows that |earlier| is complete.  Barriers have no place in the order. */
+static bool is_implied(const CommandOrder *order, int32_t earlier, int32_t instance) {
+  return order->chain[earlier] >= 0 && order->chain[instance] >= 0 && command_order_precedes(order, earlier, instance);
 }
 
-/* Whether |instance| takes the place of an earlier read since the last write: one on the same queue, where that
- * completes in order, comes before it and is implied by it.  A machine has few queues, so few steps find it; where
- * others are in the way both are kept, which does no harm. */
+/* A list has more reads than so many only where no order joins them: what is further back is kept, which does no harm.
+ */
+enum { MOST_LOOKED_AT = 8 };
+
+/* Whether |instance| takes the place of an earlier read since the last write, which it implies.  Without that, reads of
+ * what is never written would be as many as there are commands. */
 static bool replace_read(LastUses *uses, int32_t instance, const LastUse *use) {
-  int32_t queue = queue_of(uses, instance);
-  if (queue < 0 || uses->machine->queues[queue].complete != COMPLETE_IN_ORDER) return false;
-  int32_t steps = uses->machine->queue_count;
+  int32_t steps = MOST_LOOKED_AT;
   for (int32_t k = use->reads; k >= 0 && steps > 0; k = uses->reads.data[k].earlier, steps--) {
-    if (queue_of(uses, uses->reads.data[k].instance) != queue) continue;
+    if (!is_implied(uses->order, uses->reads.data[k].instance, instance)) continue;
     uses->reads.data[k].instance = instance;
     return true;
   }
@@ -256,9 +258,9 @@ static bool wants_segments(const CommandStream *stream) {
   return runs <= MOST_RUNS * accesses;
 }
 
-Status last_uses_init(LastUses *uses, Arena *arena, const CommandStream *stream, const MachineDescription *machine,
+Status last_uses_init(LastUses *uses, Arena *arena, const CommandStream *stream, const CommandOrder *order,
                       DiagSink *diag) {
-  *uses = (LastUses){.arena = arena, .stream = stream, .machine = machine, .free_reads = -1};
+  *uses = (LastUses){.arena = arena, .stream = stream, .order = order, .free_reads = -1};
   static const UseSegment whole = {0, {-1, -1}};
   uses->has_segments = wants_segments(stream);
   array_push(&uses->segments, arena, whole);

@@ -8,7 +8,6 @@
 #define XLAC_HLO_MACHINE_STREAM_LAST_USES_INTERNAL_H
 
 #include "base/diagnostic.h"
-#include "hlo/machine/description/machine_description.h"
 #include "hlo/machine/stream/byte_classes_internal.h"
 #include "hlo/machine/stream/hazards_internal.h"
 
@@ -33,10 +32,10 @@ typedef ARRAY(UseSegment) UseSegments; /* ascending, the first from 0 on */
 typedef struct LastUses {
   Arena *arena;
   const CommandStream *stream;
-  const MachineDescription *machine;
-  bool has_segments;    /* the Buffer; else it has classes as well */
-  UseSegments segments; /* of its bytes */
-  UseSegments pieces;   /* what a box makes of some of them */
+  const CommandOrder *order; /* of the commands so far */
+  bool has_segments;         /* the Buffer; else it has classes as well */
+  UseSegments segments;      /* of its bytes */
+  UseSegments pieces;        /* what a box makes of some of them */
   ByteClasses classes;
   LastUse *uses; /* by class */
   ARRAY(Read) reads;
@@ -44,12 +43,13 @@ typedef struct LastUses {
   int32_t *wanted_by; /* by instance: the latest command that depends on it, -1: none */
 } LastUses;
 
-/* Nothing is written yet.  Lives in |arena|.  Status as that of byte_classes_find. */
-MUST_USE Status last_uses_init(LastUses *uses, Arena *arena, const CommandStream *stream,
-                               const MachineDescription *machine, DiagSink *diag);
+/* Nothing is written yet.  Lives in |arena|.  |order| outlives it, and has all commands that it is told of.  Status as
+ * that of byte_classes_find. */
+MUST_USE Status last_uses_init(LastUses *uses, Arena *arena, const CommandStream *stream, const CommandOrder *order,
+                               DiagSink *diag);
 
-/* Appends to |producers|, in the arena, each once, the commands so far that |instance| has to come after: of those that
- * read on one queue that completes in order, the latest implies the others. */
+/* Appends to |producers|, in the arena, each once, the commands so far that |instance| has to come after, less some
+ * that others among them imply. */
 void last_uses_find(LastUses *uses, int32_t instance, InstanceArray *producers);
 
 /* From now on |instance| is the last one that has used what it touches. */
