@@ -267,6 +267,68 @@ static HloInstruction *window_of_pad(HloInstruction *instruction) {
   return result;
 }
 
+/* Whether the windows, from one element to the next, hold at most one element of x: pad(x) has so many others between
+ * its own. */
+static bool holds_one_at_most(const Window *window, const PaddingConfig *padding) {
+  bool repeats = false;
+  for (int i = 0; i < window->rank; i++) {
+    const WindowDimension *dim = &window->dims[i];
+    bool is_plain_window = dim->stride == 1 && dim->base_dilation == 1 && dim->window_dilation == 1 && !dim->reversal &&
+                           dim->pad_low == 0 && dim->pad_high == 0;
+    if (!is_plain_window || padding->dims[i].interior != dim->size - 1) return false;
+    repeats |= dim->size > 1;
+  }
+  return repeats;
+}
+
+/* x with each element as often as |window| is long, along all dimensions. */
+static HloInstruction *repeat_elements(HloInstruction *x, const Window *window) {
+  ShapeTable *table = x->parent->module->shapes;
+  int64_t apart[RANK_LIMIT], places[RANK_LIMIT], together[RANK_LIMIT];
+  int count = 0;
+  for (int i = 0; i < window->rank; i++) {
+    places[i] = count;
+    apart[count++] = x->shape->dims[i];
+    if (window->dims[i].size > 1) apart[count++] = window->dims[i].size;
+    together[i] = x->shape->dims[i] * window->dims[i].size;
+  }
+  HloInstruction *spread = algebraic_broadcast(x, shape_array(table, x->shape->type, apart, count), places);
+  return algebraic_reshape(spread, shape_array(table, x->shape->type, together, window->rank));
+}
+
+/* reduce-window(pad(x, identity), identity), which is the gradient of an average pool: where each window holds one
+ * element of x, or none at the edges → pad(repeated(identity ∘ x), identity) */
+static HloInstruction *window_of_holes(HloInstruction *instruction) {
+  HloInstruction *pad = instruction->operands[0], *init = instruction->operands[1];
+  const HloAttr *window = hlo_instruction_attr(instruction, HLO_ATTR_WINDOW);
+  HloOpcode combiner = combiner_of(instruction);
+  if (pad->opcode != HLO_PAD || window == NULL || combiner == HLO_TUPLE) return NULL;
+  HloInstruction *x = pad->operands[0];
+  const PaddingConfig *padding = hlo_instruction_attr(pad, HLO_ATTR_PADDING)->value.padding;
+  if (2 * padding->rank > RANK_LIMIT || !shape_is_static_array(x->shape) || !shape_is_static_array(instruction->shape))
+    return NULL;
+  if (!is_identity(combiner, init) || pad->operands[1] != init || x->shape->type != instruction->shape->type)
+    return NULL;
+  if (!holds_one_at_most(window->value.window, padding) || shape_element_count(instruction->shape) == 0) return NULL;
+  if (shape_element_count(x->shape) == 0) return NULL;
+  HloInstruction *first = algebraic_binary(x, combiner, algebraic_broadcast(init, x->shape, NULL), x);
+  HloInstruction *repeated = repeat_elements(first, window->value.window);
+  if (repeated->shape == instruction->shape) return repeated;
+  Arena *arena = instruction->parent->module->arena;
+  PaddingConfig *edges = ARENA_NEW(arena, PaddingConfig);
+  PaddingDimension *dims = ARENA_NEW_ARRAY(arena, PaddingDimension, padding->rank);
+  *edges = (PaddingConfig){padding->rank, dims};
+  for (int i = 0; i < padding->rank; i++) {
+    int64_t reach = window->value.window->dims[i].size - 1;
+    dims[i] = (PaddingDimension){.low = padding->dims[i].low - reach, .high = padding->dims[i].high - reach};
+  }
+  HloInstruction *operands[2] = {repeated, init};
+  HloInstruction *result =
+      hlo_computation_add(instruction->parent, HLO_PAD, instruction->shape, operands, 2, (StringView){0});
+  hlo_instruction_set_attr(result, &(HloAttr){.id = HLO_ATTR_PADDING, .value.padding = edges});
+  return result;
+}
+
 /* --- sort --- */
 
 /* sort(x) along a dimension of at most one element → x; of several arrays, their tuple */
@@ -384,11 +446,17 @@ static HloInstruction *reduce_narrow(HloInstruction *instruction) {
 
 AlgebraicRules algebraic_reduce_rules(void) {
   static const AlgebraicRule rules[] = {
-      {HLO_REDUCE, "reduce-of-ones", reduce_of_ones},       {HLO_REDUCE, "reduce-transpose", reduce_transpose},
-      {HLO_REDUCE, "reduce-reduce", reduce_reduce},         {HLO_REDUCE, "reduce-splat", reduce_splat},
-      {HLO_REDUCE, "reduce-broadcast", reduce_broadcast},   {HLO_REDUCE_WINDOW, "window-of-one", window_of_one},
-      {HLO_REDUCE_WINDOW, "window-of-pad", window_of_pad},  {HLO_SORT, "sort-nothing", sort_nothing},
-      {HLO_SORT, "sort-dead-operands", sort_dead_operands}, {HLO_CONVERT, "reduce-narrow", reduce_narrow},
+      {HLO_REDUCE, "reduce-of-ones", reduce_of_ones},
+      {HLO_REDUCE, "reduce-transpose", reduce_transpose},
+      {HLO_REDUCE, "reduce-reduce", reduce_reduce},
+      {HLO_REDUCE, "reduce-splat", reduce_splat},
+      {HLO_REDUCE, "reduce-broadcast", reduce_broadcast},
+      {HLO_REDUCE_WINDOW, "window-of-one", window_of_one},
+      {HLO_REDUCE_WINDOW, "window-of-pad", window_of_pad},
+      {HLO_REDUCE_WINDOW, "window-of-holes", window_of_holes},
+      {HLO_SORT, "sort-nothing", sort_nothing},
+      {HLO_SORT, "sort-dead-operands", sort_dead_operands},
+      {HLO_CONVERT, "reduce-narrow", reduce_narrow},
   };
   return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};
 }
