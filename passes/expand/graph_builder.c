@@ -350,7 +350,6 @@ static GraphRule *rule_for(const GraphRuleRow *rules, int count, HloOpcode opcod
   return NULL;
 }
 
-/* Computations that rules add have their turn as well. */
 Status graph_apply_rules(HloPassContext *context, HloModule *module, const GraphRuleRow *rules, int count,
                          bool *out_changed) {
   for (int64_t c = 0; c < module->computations.count; c++) {

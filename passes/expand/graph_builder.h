@@ -103,6 +103,8 @@ typedef struct GraphRuleRow {
   GraphRule *expand;
 } GraphRuleRow;
 
+/* Applies the rule of its opcode to each instruction that |module| has, and to those of computations that rules add;
+ * what rules add to a computation that was there stays.  An opcode has one row at most. */
 MUST_USE Status graph_apply_rules(HloPassContext *context, HloModule *module, const GraphRuleRow *rules, int count,
                                   bool *out_changed);
 
