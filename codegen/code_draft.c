@@ -264,6 +264,11 @@ static KeptCost trial_cost(const KeepTrial *trial) {
   return module_plans_kept_cost(&trial->before, &trial->plans);
 }
 
+/* What moves fewer bytes than plans of |cost| may take so many. */
+static double most_cycles(KeptCost cost) {
+  return cost.cycles + (MOST_CYCLES - 1) * cost.estimate;
+}
+
 /* What saves bytes may take so many times the cycles, or as many more as TILER_TRANSFERS_WEIGHT says that the transfers
  * saved are worth: other plans of the same arrays do not change much else. */
 static const double SAVING_CYCLES = 1.001, WORTH_CYCLES = 1.01;
@@ -290,60 +295,107 @@ static Status try_savings(CodeDraft *draft, const HloModule *module, const Buffe
   return STATUS_OK;
 }
 
-/* Cuts of sums move so many times the bytes of those without at most: they make more Kernels.  What others load
- * again may hide the gain: up to so many times the bytes both are compared with plans that save that. */
-static const double SUMS_BYTES = 0.99, CLOSE_BYTES = 1.03;
+/* Kernels that are as they were are priced in both trials, or in none. */
+static void share_prices(KeepTrial *left, KeepTrial *right, int32_t count) {
+  for (int32_t p = 0; p < count; p++) {
+    ModulePlan *a = (ModulePlan *)&left->before.plans[p], *b = (ModulePlan *)&right->before.plans[p];
+    if (a->verdict.machine == NULL) a->verdict = b->verdict;
+    if (b->verdict.machine == NULL) b->verdict = a->verdict;
+  }
+}
 
-/* With some Kernels of |whole| cut |way| into strips, where that moves fewer bytes than |best| in not many more cycles
- * than |whole|; else |best|.  |*out_share|: where it takes more cycles, about so much of it would not; else 0. */
-static Status try_cuts(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
-                       KeptPlans *cache, DiagSink *diag, PlansCut way, KeepTrial *whole, KeepTrial *best,
-                       double *out_share) {
-  KeepTrial cut = {.policy = whole->policy};
-  cut.kernels = module_plans_cut(draft->arena, module, assignment, whole->kernels, &draft->tiler, whole->policy, way,
-                                 &whole->before, &whole->plans, cache, &cut.before);
-  *out_share = 0;
+/* Cuts of sums, or into strips that take turns, move so many times the bytes of others at most: they make more Kernels.
+ * What others load again may hide the gain: up to so many times the bytes both are compared with plans that save that.
+ * Where strips that take turns move so many times the bytes of whole Kernels at most, others are looked for beside
+ * them; and some of what is cut is left out where so many times the bytes of all of it are expected then. */
+static const double SUMS_BYTES = 0.99, CLOSE_BYTES = 1.03, ROUNDS_BYTES = 0.95, PART_BYTES = 0.96;
+
+/* How Kernels are cut: |base|, which is |whole| or that with some that take turns, where that moves fewer bytes than
+ * |best| in not many more cycles than |whole|. */
+typedef struct CutTrials {
+  KeepTrial *whole, *base, *best;
+} CutTrials;
+
+/* What of |units| is better left out of |cut|, NULL: nothing, or what is left is not worth it. */
+static const bool *find_part(const CodeDraft *draft, const CutTrials *trials, const CutUnits *units,
+                             const KeepTrial *cut) {
+  const KeepTrial *base = trials->base;
+  PlansTrial from = {base->kernels, &base->before, &base->plans}, to = {cut->kernels, &cut->before, &cut->plans};
+  double limit = most_cycles(trial_cost(trials->whole)), more;
+  double room = limit - trial_cost(base).cycles, least = trial_cost(trials->best).bytes;
+  KeptCost cost = trial_cost(cut);
+  const bool *leaves_out = module_plans_choose_units(draft->arena, units, &from, &to, room, &more);
+  if (cost.cycles <= limit) least = fmin(least, cost.bytes);
+  return leaves_out != NULL && cost.bytes + more < PART_BYTES * least ? leaves_out : NULL;
+}
+
+/* Takes |cut| as the best if it is better; what others load again is compared where that is close. */
+static Status weigh_cut(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
+                        DiagSink *diag, PlansCutWay way, const CutTrials *trials, KeepTrial *cut) {
+  KeepTrial *best = trials->best;
+  double limit = most_cycles(trial_cost(trials->whole));
+  KeptCost known = trial_cost(best), cost = trial_cost(cut);
+  bool is_close = cost.bytes < known.bytes * CLOSE_BYTES && cost.cycles <= limit;
+  if (cost.bytes >= known.bytes && (cost.cycles < known.cycles || is_close)) {
+    RETURN_IF_ERROR(try_savings(draft, module, assignment, most, diag, cut));
+    RETURN_IF_ERROR(try_savings(draft, module, assignment, most, diag, best));
+    known = trial_cost(best);
+    cost = trial_cost(cut);
+  }
+  double share = way != PLANS_CUT_POINTS ? SUMS_BYTES : 1;
+  bool is_better = cost.bytes < share * known.bytes && cost.cycles <= limit;
+  if (is_better && cut->plans.has_residents && cut->bytes <= most) *best = *cut;
+  return STATUS_OK;
+}
+
+/* With some Kernels cut into strips.  |*out_cut|: some were; |*out_leaves_out|, NULL: what of them to try without. */
+static Status try_cut(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
+                      KeptPlans *cache, DiagSink *diag, PlansCut by, const CutTrials *trials, bool *out_cut,
+                      const bool **out_leaves_out) {
+  KeepTrial *whole = trials->whole, *base = trials->base, cut = {.policy = base->policy};
+  CutUnits units;
+  cut.kernels = module_plans_cut(draft->arena, module, assignment, base->kernels, &draft->tiler, base->policy, by,
+                                 &base->before, &base->plans, cache, &cut.before, &units);
+  *out_cut = cut.kernels != NULL;
+  *out_leaves_out = NULL;
   if (cut.kernels == NULL) return STATUS_OK;
   cut.plans = cut.before;
   RETURN_IF_ERROR(
       try_residents(draft, module, assignment, cut.kernels, cut.policy, cache, &cut.plans, diag, &cut.bytes));
   if (cut.plans.lacks_plan) return STATUS_OK;
-  whole->before.plans = cut.before.plans; /* these know the prices that those do */
-  if (best->kernels == whole->kernels) best->before.plans = cut.before.plans;
-  KeptCost before = trial_cost(whole), known = trial_cost(best), cost = trial_cost(&cut);
-  double limit = before.cycles + (MOST_CYCLES - 1) * before.estimate;
-  double share = way.way != PLANS_CUT_POINTS ? SUMS_BYTES : 1;
-  if (cost.bytes < known.bytes && cost.cycles > limit && before.cycles < limit)
-    *out_share = way.share * (limit - before.cycles) / (cost.cycles - before.cycles);
-  bool is_close = cost.bytes < known.bytes * CLOSE_BYTES && cost.cycles <= limit;
-  if (cost.bytes >= known.bytes && (cost.cycles < known.cycles || is_close)) {
-    RETURN_IF_ERROR(try_savings(draft, module, assignment, most, diag, &cut));
-    RETURN_IF_ERROR(try_savings(draft, module, assignment, most, diag, best));
-    known = trial_cost(best);
-    cost = trial_cost(&cut);
-  }
-  bool is_better = cost.bytes < share * known.bytes && cost.cycles <= limit;
-  if (is_better && cut.plans.has_residents && cut.bytes <= most) *best = cut;
-  return STATUS_OK;
+  share_prices(&cut, whole, whole->before.count);
+  share_prices(&cut, base, base->before.count);
+  share_prices(&cut, trials->best, (int32_t)min_i64(trials->best->before.count, base->before.count));
+  if (by.leaves_out == NULL) *out_leaves_out = find_part(draft, trials, &units, &cut);
+  return weigh_cut(draft, module, assignment, most, diag, by.way, trials, &cut);
 }
 
-/* Where strips that take turns move so many times the bytes at most, no others are looked for. */
-static const double ROUNDS_BYTES = 0.95;
+/* |way|, and where less of it takes fewer cycles or moves fewer bytes, that as well.  |*out_cut|: some were cut. */
+static Status try_way(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
+                      KeptPlans *cache, DiagSink *diag, PlansCutWay way, const CutTrials *trials, bool *out_cut) {
+  PlansCut cut = {way, NULL};
+  const bool *leaves_out;
+  RETURN_IF_ERROR(try_cut(draft, module, assignment, most, cache, diag, cut, trials, out_cut, &cut.leaves_out));
+  if (cut.leaves_out == NULL) return STATUS_OK;
+  return try_cut(draft, module, assignment, most, cache, diag, cut, trials, &(bool){false}, &leaves_out);
+}
 
-/* |best| with some Kernels cut into strips where that pays: such as take turns, or others, those that fold as well
- * where that pays more. */
+/* |best| with some Kernels cut into strips where that pays: such as take turns, and the others then, or all of them, so
+ * that parts of arrays stay; those that fold as well where that pays more. */
 static Status try_strips(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
                          KeptPlans *cache, DiagSink *diag, KeepTrial *best) {
   KeepTrial whole = *best;
-  PlansCut rounds = {PLANS_CUT_ROUNDS, 1};
-  double share;
-  RETURN_IF_ERROR(try_cuts(draft, module, assignment, most, cache, diag, rounds, &whole, best, &rounds.share));
-  if (rounds.share > 0)
-    RETURN_IF_ERROR(try_cuts(draft, module, assignment, most, cache, diag, rounds, &whole, best, &share));
-  if (trial_cost(best).bytes <= trial_cost(&whole).bytes * ROUNDS_BYTES) return STATUS_OK;
-  for (PlansCut cut = {PLANS_CUT_POINTS, 1}; cut.way < PLANS_CUT_ROUNDS; cut.way++)
-    RETURN_IF_ERROR(try_cuts(draft, module, assignment, most, cache, diag, cut, &whole, best, &share));
-  return STATUS_OK;
+  CutTrials trials = {&whole, &whole, best};
+  bool is_cut = false;
+  RETURN_IF_ERROR(try_way(draft, module, assignment, most, cache, diag, PLANS_CUT_ROUNDS, &trials, &is_cut));
+  KeepTrial base = *best;
+  bool has_rounds = trial_cost(&base).bytes <= trial_cost(&whole).bytes * ROUNDS_BYTES;
+  trials.base = has_rounds ? &base : &whole;
+  if (!has_rounds)
+    RETURN_IF_ERROR(try_way(draft, module, assignment, most, cache, diag, PLANS_CUT_POINTS, &trials, &is_cut));
+  RETURN_IF_ERROR(try_way(draft, module, assignment, most, cache, diag, PLANS_CUT_SUMS, &trials, &is_cut));
+  if (!has_rounds || is_cut) return STATUS_OK;
+  return try_way(draft, module, assignment, most, cache, diag, PLANS_CUT_POINTS, &trials, &is_cut);
 }
 
 /* Scratch by identity where strips have joined the first |before| identities: strips need none, since they work in the
@@ -397,15 +449,6 @@ static KeepTrial *choose_trial(KeepTrial *trials, int32_t count, int64_t most) {
   return best;
 }
 
-/* Kernels that are as they were are priced in both trials, or in none. */
-static void share_prices(KeepTrial *left, KeepTrial *right, int32_t count) {
-  for (int32_t p = 0; p < count; p++) {
-    ModulePlan *a = (ModulePlan *)&left->before.plans[p], *b = (ModulePlan *)&right->before.plans[p];
-    if (a->verdict.machine == NULL) a->verdict = b->verdict;
-    if (b->verdict.machine == NULL) b->verdict = a->verdict;
-  }
-}
-
 /* What |best| may be chosen again by, besides its own policy: what its room leaves is filled again, parts of arrays
  * stay that have found none, or where such do, they do so beside plans that know what the Buffer has. */
 typedef enum Addition { ADD_REFILLS, ADD_PARTS, ADD_PARTS_BESIDE } Addition;
@@ -425,7 +468,8 @@ static bool add_to_policy(const ModulePlans *plans, Addition addition, Residency
 static Status try_adding(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
                          KeptPlans *cache, DiagSink *diag, Addition addition, KeepTrial *best) {
   KeepTrial other = {best->kernels, best->before, best->before, best->policy, 0, false};
-  if (!add_to_policy(&best->plans, addition, &other.policy)) return STATUS_OK;
+  bool is_cut = best->kernels != draft->kernels; /* what is too large stays in parts of it already */
+  if (!add_to_policy(&best->plans, addition, &other.policy) || (is_cut && other.policy.takes_parts)) return STATUS_OK;
   RETURN_IF_ERROR(
       try_residents(draft, module, assignment, other.kernels, other.policy, cache, &other.plans, diag, &other.bytes));
   KeptCost known = trial_cost(best), cost = trial_cost(&other);
@@ -450,8 +494,8 @@ static Status cut_both(CodeDraft *draft, const HloModule *module, const BufferAs
   RETURN_IF_ERROR(try_savings(draft, module, assignment, most, diag, best));
   cost = trial_cost(rest);
   known = trial_cost(best);
-  bool is_better = cost.cycles <= known.cycles * MOST_CYCLES &&
-                   (cost.bytes < known.bytes || cost.cycles * MOST_CYCLES < known.cycles);
+  bool is_better =
+      cost.cycles <= most_cycles(known) && (cost.bytes < known.bytes || cost.cycles * MOST_CYCLES < known.cycles);
   if (is_better) *best = *rest;
   return STATUS_OK;
 }

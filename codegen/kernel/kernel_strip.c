@@ -240,6 +240,7 @@ static void add_strips(Cutter *cutter, const KernelCut *cut, KernelUse *uses) {
     uses[i].identity = identity_of(cutter, strip);
     uses[i].offsets = offsets;
     uses[i].strip = cut->strips[i];
+    uses[i].is_moved = cut->use->is_moved;
   }
 }
 

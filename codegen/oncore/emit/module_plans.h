@@ -9,6 +9,7 @@
 #include "codegen/oncore/emit/plan_space.h"
 #include "codegen/oncore/plan/plan_check.h"
 #include "codegen/oncore/run/residency.h"
+#include "codegen/oncore/run/run_strips.h"
 #include "codegen/oncore/tiling/plan_advice.h"
 #include "codegen/oncore/tiling/plan_alternatives.h"
 #include "codegen/oncore/tiling/plan_choice.h"
@@ -116,16 +117,35 @@ typedef enum PlansCutWay { PLANS_CUT_POINTS, PLANS_CUT_SUMS, PLANS_CUT_ROUNDS } 
 
 typedef struct PlansCut {
   PlansCutWay way;
-  double share; /* ROUNDS: of what all that are worth it would cost */
+  const bool *leaves_out; /* by unit, what is not cut; NULL: all are */
 } PlansCut;
+
+/* What is cut together or not at all. */
+typedef struct CutUnits {
+  int64_t count;
+  const RunUnit *units;
+} CutUnits;
 
 /* |kernels| with some that are cut into strips by |cut|, in |arena|, so that parts of arrays may stay that |best|, what
  * module_plans_keep by |policy| has made of |before|, moves; NULL: none are.  |out_plans|: |before| with plans of
- * strips, for module_plans_keep with the same |cache|, in which strips that other cuts have had find their plans. */
+ * strips, for module_plans_keep with the same |cache|, in which strips that other cuts have had find their plans.
+ * |out_units|: also those that |cut| leaves out. */
 KernelTable *module_plans_cut(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
                               const KernelTable *kernels, const TilerOptions *options, ResidencyPolicy policy,
                               PlansCut cut, const ModulePlans *before, const ModulePlans *best, KeptPlans *cache,
-                              ModulePlans *out_plans);
+                              ModulePlans *out_plans, CutUnits *out_units);
+
+/* Kernels, their plans before anything was resident, and with what is, in runs. */
+typedef struct PlansTrial {
+  const KernelTable *kernels;
+  const ModulePlans *before, *plans;
+} PlansTrial;
+
+/* Of |units|, into which |whole| has been cut to make |cut|, those that are better left out, by unit, in |arena|: what
+ * does not save bytes, and what saves least for its cycles where all would take more than |room| cycles more than
+ * |whole|.  NULL: none are, or all.  |out_more|: bytes that are moved more then, about, than by |cut|. */
+const bool *module_plans_choose_units(Arena *arena, const CutUnits *units, const PlansTrial *whole,
+                                      const PlansTrial *cut, double room, double *out_more);
 /* |plans|, what module_plans_keep has made of |before|, with others for the Kernels whose tiles load much again and
  * again: under the same interface they move fewer bytes, in not more cycles than that is worth
  * (TILER_TRANSFERS_WEIGHT).  False: there are none.  In |arena|; to be laid out and put in runs again. */

@@ -1,5 +1,7 @@
 #include "codegen/oncore/emit/module_runs.h"
 
+#include <math.h>
+
 #include "base/checked_math.h"
 #include "codegen/oncore/emit/module_plans.h"
 #include "codegen/oncore/plan/plan_stream.h"
@@ -339,9 +341,18 @@ static bool find_links(const RunStream *run, const CommandStream *derived, RunLa
         array_push(&links, arena, link);
       }
     }
-    launches[l] = (RunLaunch){l, run->launches, links.count, links.data};
+    launches[l] = (RunLaunch){l, run->launches, links.count, links.data, 0};
   }
   return true;
+}
+
+static void find_cycles(const RunStream *run, const QueueSimulation *simulation, RunLaunch *launches) {
+  double end = 0;
+  for (int32_t l = 0; l < run->launches; l++) {
+    double begin = end;
+    for (int32_t i = run->first[l]; i < run->first[l + 1]; i++) end = fmax(end, simulation->ends[i]);
+    launches[l].cycles = end - begin;
+  }
 }
 
 static void keep_run(RunFinder *finder, const RunStream *run, const RunLaunch *launches, double saved, double times) {
@@ -384,7 +395,9 @@ static Status link_run(RunFinder *finder, Arena *scratch, const OpenRun *open, d
   bool is_proved;
   RETURN_IF_ERROR(prove_run(finder, scratch, &derived, &is_proved));
   if (!is_proved) return STATUS_OK;
-  double saved = -queue_simulation_run(scratch, scratch, &derived, machine).cycles;
+  QueueSimulation simulation = queue_simulation_run(scratch, scratch, &derived, machine);
+  find_cycles(&run, &simulation, launches);
+  double saved = -simulation.cycles;
   for (int32_t l = 0; l < run.launches; l++) saved += finder->cycles[plan_of(finder, run.event[l])];
   if (saved > 0) keep_run(finder, &run, launches, saved, times);
   return STATUS_OK;

@@ -24,6 +24,7 @@ typedef struct RunLaunch {
   int64_t place, count; /* it is the |place|-th, from 0, of |count| */
   int64_t link_count;
   const LaunchLink *links; /* by command in program order */
+  double cycles;           /* from when all before it are complete to when it is; together those of the run */
 } RunLaunch;
 
 typedef struct ModuleRuns {

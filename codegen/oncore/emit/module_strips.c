@@ -129,7 +129,7 @@ static bool plan_strips(StripPlanner *planner, const double *times, int32_t *pla
     for (int32_t i = 0; i < row->count; i++) {
       const KernelUse *use = &row->uses[i];
       StringView name = kernel_use_name(planner->arena, use);
-      bool is_strip = use->strip.extent > 0;
+      bool is_strip = use->identity >= planner->whole->identity_count; /* others were there before */
       int32_t number =
           !is_strip ? module_plans_number(planner->before, use) : strip_plan(planner, plan_of_identity, use, name);
       if (number < 0 && is_strip) return false;
@@ -143,7 +143,7 @@ static bool plan_strips(StripPlanner *planner, const double *times, int32_t *pla
 KernelTable *module_plans_cut(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
                               const KernelTable *kernels, const TilerOptions *options, ResidencyPolicy policy,
                               PlansCut cut, const ModulePlans *before, const ModulePlans *best, KeptPlans *cache,
-                              ModulePlans *out_plans) {
+                              ModulePlans *out_plans, CutUnits *out_units) {
   if (options->no_residency || options->scheme != SCHEME_NONE) return NULL;
   DiagSink quiet; /* what does not work is left as it is */
   diag_sink_init(&quiet, arena);
@@ -154,10 +154,11 @@ KernelTable *module_plans_cut(Arena *arena, const HloModule *module, const Buffe
   planner.memos = kept_plans_memos(cache);
   if (cut.way == PLANS_CUT_ROUNDS)
     planner.cuts =
-        run_rounds_find(arena, module, assignment, kernels, before->machine, &model, cut.share, keeps_buffer);
+        run_rounds_find(arena, module, assignment, kernels, before->machine, &model, cut.leaves_out, keeps_buffer);
   else
-    planner.cuts = run_strips_find(arena, module, assignment, kernels, before->machine, &model,
+    planner.cuts = run_strips_find(arena, module, assignment, kernels, before->machine, &model, cut.leaves_out,
                                    cut.way == PLANS_CUT_SUMS, keeps_buffer);
+  *out_units = (CutUnits){planner.cuts.unit_count, planner.cuts.units};
   if (planner.cuts.count == 0) return NULL;
   planner.kernels = kernel_table_cut(arena, kernels, planner.cuts.cuts, planner.cuts.count);
   find_rooms(&planner);

@@ -27,14 +27,6 @@ typedef struct RoundGroup {
   EventArray before, after; /* events that are not cut */
 } RoundGroup;
 
-/* A group that is worth its rounds. */
-typedef struct KeptGroup {
-  RoundGroup group;
-  int64_t rounds;
-  double saved, cost; /* cycles in a run of the module: of transfers, and of more strips than one */
-  bool is_taken;
-} KeptGroup;
-
 typedef struct RoundFinder {
   Arena *arena;
   const MachineDescription *machine;
@@ -42,11 +34,12 @@ typedef struct RoundFinder {
   const KernelTable *kernels;
   bool (*keeps)(void *self, const KernelUse *use, int32_t buffer);
   RunTouches touches;
-  double times, estimate;  /* of the computation at hand */
-  ARRAY(KeptGroup) groups; /* of it */
+  const bool *leaves_out;
+  double times, estimate; /* of the computation at hand */
   ARRAY(KernelCut) cuts;
   ARRAY(RunRooms) rooms;
   ARRAY(KernelTurns) turns;
+  ARRAY(RunUnit) units;
 } RoundFinder;
 
 static const RunTouch *touch_at(const RoundFinder *finder, int32_t number) {
@@ -96,23 +89,6 @@ static bool may_take_turns(const RoundFinder *finder, const RoundCut *earlier, c
   return true;
 }
 
-/* Whether no strip overwrites what a later one reads: a result may share its memory with an operand. */
-static bool keeps_operands(const RoundFinder *finder, const RoundCut *cut, int64_t rounds) {
-  const int32_t *begins = finder->touches.begins;
-  for (int32_t w = begins[cut->event]; w < begins[cut->event + 1]; w++) {
-    for (int32_t r = begins[cut->event]; r < begins[cut->event + 1] && touch_at(finder, w)->writes; r++) {
-      const RunTouch *result = touch_at(finder, w), *operand = touch_at(finder, r);
-      if (!operand->reads || !run_touches_meet(result, operand)) continue;
-      for (int64_t i = 1; i < rounds; i++) {
-        RunTouch written = part_of(cut, result, rounds, i - 1), read = part_of(cut, operand, rounds, i);
-        if (run_touches_meet(&written, &read)) return false;
-      }
-      if (operand->slice != result->slice) return false;
-    }
-  }
-  return true;
-}
-
 /* Whether the whole Kernels of |a| and |b| may change places. */
 static bool may_swap(const RoundFinder *finder, int32_t a, int32_t b) {
   return !conflict(finder, a, NULL, 0, b, NULL, 0, 1);
@@ -134,7 +110,7 @@ static bool is_large(const RoundFinder *finder, int32_t event) {
   return false;
 }
 
-/* Bytes of all arrays of which strips have parts; 0: it is not cut so. */
+/* Bytes of all arrays of which strips have parts; 0: it is not cut so, or a strip would overwrite what others read. */
 static int64_t cut_by(const RoundFinder *finder, int32_t event, KernelCutWay way, RoundCut *cut) {
   const Kernel *kernel = finder->touches.events.data[event].use->kernel;
   int64_t *pieces = ARENA_NEW_ARRAY(finder->arena, int64_t, kernel->buffer_count + 1), bytes = 0;
@@ -145,7 +121,7 @@ static int64_t cut_by(const RoundFinder *finder, int32_t event, KernelCutWay way
     pieces[b] *= type_storage_bytes(kernel->buffers[b].type);
     bytes += pieces[b] * cut->points;
   }
-  return bytes;
+  return run_touches_may_cut(&finder->touches, event, way, pieces) ? bytes : 0;
 }
 
 /* Whether |cut| may join |group|; with as many rounds as both may have. */
@@ -153,7 +129,7 @@ static bool may_join(const RoundFinder *finder, const RoundGroup *group, const R
   int64_t rounds = greatest_common_divisor(group->rounds, cut->points);
   if (group->cuts.count == 0)
     for (rounds = RUN_MOST_STRIPS; cut->points % rounds != 0;) rounds--;
-  if (rounds < 2 || !keeps_operands(finder, cut, rounds)) return false;
+  if (rounds < 2) return false;
   for (int64_t c = 0; c < group->cuts.count; c++)
     if (!may_take_turns(finder, &group->cuts.data[c], cut, rounds)) return false;
   *out_rounds = rounds;
@@ -302,23 +278,14 @@ static void add_turns(RoundFinder *finder, const RoundGroup *group, int64_t roun
   array_push(&finder->turns, finder->arena, ((KernelTurns){last, (int32_t)count, turns}));
 }
 
-/* Cycles that more strips than one cost, about: their first and last transfers, which nothing goes on beside, and that
- * sums are gone on from, a vector at a time. */
-static double cost_of(const RoundFinder *finder, const RoundGroup *group, int64_t rounds) {
-  double cycles = 0;
-  for (int64_t c = 0; c < group->cuts.count; c++) {
-    const RoundCut *cut = &group->cuts.data[c];
-    cycles += 2 * residency_move_cycles(finder->machine, 0, true);
-    for (int32_t t = finder->touches.begins[cut->event]; t < finder->touches.begins[cut->event + 1]; t++) {
-      const RunTouch *touch = touch_at(finder, t);
-      if (cut->way == KERNEL_CUT_SUMS && touch->writes && piece_of(cut, touch) == 0)
-        cycles += (double)touch->bytes / (double)finder->machine->vector_bytes;
-    }
-  }
-  return cycles * (double)(rounds - 1) * finder->times;
+/* Its events, among which all others are as well. */
+static RunUnit unit_of(const RoundFinder *finder, const RoundGroup *group) {
+  int32_t first = group->cuts.data[0].event, last = array_last(&group->cuts).event;
+  return (RunUnit){run_touches_row(&finder->touches, finder->kernels, first),
+                   run_touches_row(&finder->touches, finder->kernels, last)};
 }
 
-/* Keeps |group| if it saves enough. */
+/* Cuts |group| if that saves enough. */
 static void keep_group(RoundFinder *finder, const RoundGroup *group) {
   RoundWorth worth = weigh(finder, group);
   int64_t rounds = fewest_rounds(finder, group, worth.most);
@@ -326,27 +293,11 @@ static void keep_group(RoundFinder *finder, const RoundGroup *group) {
   if (saved <= 0) return;
   double cycles = residency_move_cycles(finder->machine, (int64_t)saved, true) * finder->times;
   if (cycles * LEAST_SHARE < finder->estimate) return;
-  double cost = cost_of(finder, group, rounds);
-  array_push(&finder->groups, finder->arena, ((KeptGroup){*group, rounds, cycles, cost, false}));
-}
-
-/* Takes of the groups that are kept those that save most for what they cost, up to |share| of what all cost. */
-static void take_groups(RoundFinder *finder, double share) {
-  double left = 0;
-  for (int64_t g = 0; g < finder->groups.count; g++) left += finder->groups.data[g].cost * share;
-  for (;;) {
-    KeptGroup *best = NULL;
-    for (int64_t g = 0; g < finder->groups.count; g++) {
-      KeptGroup *group = &finder->groups.data[g];
-      bool is_meant = !group->is_taken && (group->cost <= left || share >= 1);
-      if (is_meant && (best == NULL || group->saved * best->cost > best->saved * group->cost)) best = group;
-    }
-    if (best == NULL) return;
-    best->is_taken = true;
-    left -= best->cost;
-    for (int64_t c = 0; c < best->group.cuts.count; c++) add_cut(finder, &best->group.cuts.data[c], best->rounds);
-    add_turns(finder, &best->group, best->rounds);
-  }
+  bool is_meant = finder->leaves_out == NULL || !finder->leaves_out[finder->units.count];
+  array_push(&finder->units, finder->arena, unit_of(finder, group));
+  if (!is_meant) return;
+  for (int64_t c = 0; c < group->cuts.count; c++) add_cut(finder, &group->cuts.data[c], rounds);
+  add_turns(finder, group, rounds);
 }
 
 /* Those of |events| from |first| to |last|. */
@@ -401,8 +352,9 @@ static void find_groups(RoundFinder *finder) {
 
 RunCuts run_rounds_find(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
                         const KernelTable *kernels, const MachineDescription *machine, const ResidencyModel *model,
-                        double share, bool (*keeps)(void *self, const KernelUse *use, int32_t buffer)) {
+                        const bool *leaves_out, bool (*keeps)(void *self, const KernelUse *use, int32_t buffer)) {
   RoundFinder finder = {.arena = arena, .machine = machine, .model = model, .kernels = kernels, .keeps = keeps};
+  finder.leaves_out = leaves_out;
   const double *times = hlo_execution_counts(arena, module, 1);
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloComputation *computation = module->computations.data[c];
@@ -415,9 +367,8 @@ RunCuts run_rounds_find(Arena *arena, const HloModule *module, const BufferAssig
       const Plan *plan = use != NULL ? model->plan(model->self, use) : NULL;
       if (plan != NULL) finder.estimate += plan->estimate * finder.times;
     }
-    finder.groups.count = 0;
     find_groups(&finder);
-    take_groups(&finder, share);
   }
-  return (RunCuts){finder.cuts.count, finder.cuts.data, finder.rooms.data, finder.turns.count, finder.turns.data};
+  return (RunCuts){finder.cuts.count, finder.cuts.data,   finder.rooms.data, finder.turns.count,
+                   finder.turns.data, finder.units.count, finder.units.data};
 }

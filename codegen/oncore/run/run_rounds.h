@@ -9,10 +9,10 @@
 
 #include "codegen/oncore/run/run_strips.h"
 
-/* |share|: what these strips cost together, of what all that are worth it would: those that save most for it.  |keeps|:
- * whether |use| finds or leaves its |buffer| in the Buffer by what is chosen without strips.  In |arena|. */
+/* |leaves_out|: by unit, a sequence, what is not cut; NULL: all are.  |keeps|: whether |use| finds or leaves its
+ * |buffer| in the Buffer by what is chosen without strips.  In |arena|. */
 RunCuts run_rounds_find(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
                         const KernelTable *kernels, const MachineDescription *machine, const ResidencyModel *model,
-                        double share, bool (*keeps)(void *self, const KernelUse *use, int32_t buffer));
+                        const bool *leaves_out, bool (*keeps)(void *self, const KernelUse *use, int32_t buffer));
 
 #endif

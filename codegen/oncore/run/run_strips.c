@@ -39,6 +39,8 @@ typedef struct StripFinder {
   Arena *arena;
   const MachineDescription *machine;
   const ResidencyModel *model;
+  const KernelTable *kernels;
+  const bool *leaves_out;
   bool cuts_sums, has_sums; /* wanted; some are cut */
   bool (*keeps)(void *self, const KernelUse *use, int32_t buffer);
   RunTouches touches;
@@ -49,6 +51,7 @@ typedef struct StripFinder {
   int32_t *from;      /* by event: where what it begins with comes from, -1: nothing */
   ARRAY(KernelCut) cuts;
   ARRAY(RunRooms) rooms;
+  ARRAY(RunUnit) units;
 } StripFinder;
 
 static const RunEvent *event_at(const StripFinder *finder, int32_t event) {
@@ -65,27 +68,6 @@ static int64_t kept_bytes(const StripFinder *finder, int32_t event, const int64_
       bytes += buffer->element_count * type_storage_bytes(buffer->type);
   }
   return bytes;
-}
-
-/* Whether no strip of the Kernel at |event|, cut as |cut| says, overwrites what a later strip reads.  A result may
- * share its memory with an operand.  That is safe where both come in the same pieces, since each strip then writes only
- * what it has read itself, and where the last strip alone writes the result.  It is not where all strips share the
- * whole result: the first one leaves its sums there. */
-static bool keeps_operands(const StripFinder *finder, int32_t event, const EventCut *cut) {
-  const RunTouches *touches = &finder->touches;
-  const Kernel *kernel = event_at(finder, event)->use->kernel;
-  for (int32_t w = touches->begins[event]; w < touches->begins[event + 1]; w++) {
-    const RunTouch *result = &touches->touches.data[w];
-    for (int32_t r = touches->begins[event]; r < touches->begins[event + 1] && result->writes; r++) {
-      const RunTouch *operand = &touches->touches.data[r];
-      if (!operand->reads || !run_touches_meet(operand, result)) continue;
-      int64_t piece = cut->pieces[result->buffer];
-      bool is_alike = operand->slice == result->slice && cut->pieces[operand->buffer] == piece;
-      bool is_last = cut->way == KERNEL_CUT_SUMS && !kernel_strip_leaves_sums(kernel, result->buffer);
-      if (!is_alike || (piece == 0 && !is_last)) return false;
-    }
-  }
-  return true;
 }
 
 /* Into how many a point of |kernel| may be cut once more, 1: not.  Only where one is much. */
@@ -121,14 +103,15 @@ static int64_t try_way(const StripFinder *finder, int32_t event, KernelCutWay wa
     pieces[b] *= element;
     rows[b] *= element;
   }
-  return keeps_operands(finder, event, cut) ? bytes : 0;
+  return run_touches_may_cut(&finder->touches, event, way, pieces) ? bytes : 0;
 }
 
 /* In the way by which strips have parts of more; where it scatters there is only one. */
 static EventCut event_cut(const StripFinder *finder, int32_t event) {
   const KernelUse *use = event_at(finder, event)->use;
   EventCut points, sums, updates;
-  if (use == NULL || finder->model->plan(finder->model->self, use) == NULL) return (EventCut){0};
+  if (use == NULL || use->strip.extent > 0 || finder->model->plan(finder->model->self, use) == NULL)
+    return (EventCut){0};
   int64_t by_points = try_way(finder, event, KERNEL_CUT_POINTS, &points);
   int64_t by_sums = finder->cuts_sums ? try_way(finder, event, KERNEL_CUT_SUMS, &sums) : 0;
   if (by_points == 0 && by_sums == 0)
@@ -375,6 +358,25 @@ static void add_cut(StripFinder *finder, int32_t event, bool begins_high) {
   array_push(&finder->rooms, finder->arena, maker.rooms);
 }
 
+/* Nothing goes on from events |first| to |last|. */
+static void leave_out(StripFinder *finder, int32_t first, int32_t last) {
+  for (int32_t e = first; e <= last; e++) finder->links[e].to = finder->from[e] = -1;
+}
+
+/* What is linked, and what lies between, is a unit. */
+static void find_units(StripFinder *finder) {
+  for (int32_t e = 0; e < finder->touches.events.count; e++) {
+    int32_t first = e, last = finder->links[e].to;
+    if (last < 0) continue;
+    for (; e <= last; e++) last = finder->links[e].to > last ? finder->links[e].to : last;
+    e = last;
+    if (finder->leaves_out != NULL && finder->leaves_out[finder->units.count]) leave_out(finder, first, last);
+    array_push(&finder->units, finder->arena,
+               ((RunUnit){run_touches_row(&finder->touches, finder->kernels, first),
+                          run_touches_row(&finder->touches, finder->kernels, last)}));
+  }
+}
+
 static void find_cuts(StripFinder *finder) {
   int32_t count = (int32_t)finder->touches.events.count;
   bool *begins_high = ARENA_NEW_ARRAY(finder->arena, bool, count + 1);
@@ -387,8 +389,11 @@ static void find_cuts(StripFinder *finder) {
 
 RunCuts run_strips_find(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
                         const KernelTable *kernels, const MachineDescription *machine, const ResidencyModel *model,
-                        bool cuts_sums, bool (*keeps)(void *self, const KernelUse *use, int32_t buffer)) {
+                        const bool *leaves_out, bool cuts_sums,
+                        bool (*keeps)(void *self, const KernelUse *use, int32_t buffer)) {
   StripFinder finder = {.arena = arena, .machine = machine, .model = model, .cuts_sums = cuts_sums, .keeps = keeps};
+  finder.kernels = kernels;
+  finder.leaves_out = leaves_out;
   finder.times = hlo_execution_counts(arena, module, 1);
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloComputation *computation = module->computations.data[c];
@@ -405,8 +410,10 @@ RunCuts run_strips_find(Arena *arena, const HloModule *module, const BufferAssig
       if (plan != NULL) finder.estimate += plan->estimate * finder.times[computation->id];
     }
     find_links(&finder);
+    find_units(&finder);
     find_cuts(&finder);
   }
   if (cuts_sums && !finder.has_sums) return (RunCuts){0};
-  return (RunCuts){finder.cuts.count, finder.cuts.data, finder.rooms.data, 0, NULL};
+  return (RunCuts){finder.cuts.count,  finder.cuts.data, finder.rooms.data, 0, NULL,
+                   finder.units.count, finder.units.data};
 }

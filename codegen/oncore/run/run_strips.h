@@ -27,18 +27,27 @@ typedef struct RunRooms {
   RunRoom strips[RUN_MOST_STRIPS];
 } RunRooms;
 
+/* Cuts that are made together or not at all: all that are in a range of rows of the table, and nobody else's. */
+typedef struct RunUnit {
+  int64_t first, last;
+} RunUnit;
+
 typedef struct RunCuts {
   int64_t count;
   const KernelCut *cuts;
   const RunRooms *rooms; /* of each */
   int64_t turns_count;
   const KernelTurns *turns; /* sequences that are run in another order */
+  int64_t unit_count;
+  const RunUnit *units; /* in order of rows, those that are left out as well */
 } RunCuts;
 
-/* |cuts_sums|: Kernels that fold are cut there as well, and what follows is none where none is.  |keeps|: whether |use|
- * finds or leaves its |buffer| in the Buffer by what is chosen without strips.  In |arena|. */
+/* |leaves_out|: by unit, what is not cut; NULL: all are.  |cuts_sums|: Kernels that fold are cut there as well, and
+ * what follows is none where none is.  |keeps|: whether |use| finds or leaves its |buffer| in the Buffer by what is
+ * chosen without strips.  In |arena|. */
 RunCuts run_strips_find(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
                         const KernelTable *kernels, const MachineDescription *machine, const ResidencyModel *model,
-                        bool cuts_sums, bool (*keeps)(void *self, const KernelUse *use, int32_t buffer));
+                        const bool *leaves_out, bool cuts_sums,
+                        bool (*keeps)(void *self, const KernelUse *use, int32_t buffer));
 
 #endif

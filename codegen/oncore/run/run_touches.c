@@ -21,6 +21,35 @@ bool run_touches_meet(const RunTouch *a, const RunTouch *b) {
   return a->allocation == b->allocation && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
 }
 
+/* That is safe where both come in the same pieces, since each strip then writes only what it has read itself, and where
+ * the last strip alone writes the result.  It is not where all strips share the whole result: the first one leaves its
+ * sums there. */
+bool run_touches_may_cut(const RunTouches *touches, int32_t event, KernelCutWay way, const int64_t *pieces) {
+  const Kernel *kernel = touches->events.data[event].use->kernel;
+  for (int32_t w = touches->begins[event]; w < touches->begins[event + 1]; w++) {
+    const RunTouch *result = &touches->touches.data[w];
+    for (int32_t r = touches->begins[event]; r < touches->begins[event + 1] && result->writes; r++) {
+      const RunTouch *operand = &touches->touches.data[r];
+      if (!operand->reads || !run_touches_meet(operand, result)) continue;
+      int64_t piece = pieces[result->buffer];
+      bool is_alike = operand->slice == result->slice && pieces[operand->buffer] == piece;
+      bool is_last = way == KERNEL_CUT_SUMS && !kernel_strip_leaves_sums(kernel, result->buffer);
+      if (!is_alike || (piece == 0 && !is_last)) return false;
+    }
+  }
+  return true;
+}
+
+int64_t run_touches_row(const RunTouches *touches, const KernelTable *kernels, int32_t event) {
+  const KernelUse *use = touches->events.data[event].use;
+  for (int64_t r = 0; r < kernels->rows.count; r++) {
+    const KernelUses *row = &kernels->rows.data[r];
+    for (int32_t i = 0; i < row->count; i++)
+      if (&row->uses[i] == use) return r;
+  }
+  XLAC_BUG("an event of no row");
+}
+
 /* |slice|: of the array, or of what is touched of it. */
 static void add_touch(const TouchWalk *walk, const HloInstruction *holder, int node, BufferSlice slice,
                       RunTouch touch) {

@@ -5,6 +5,7 @@
 #define XLAC_CODEGEN_ONCORE_RUN_RUN_TOUCHES_H
 
 #include "base/hash_map.h"
+#include "codegen/kernel/kernel_strip.h"
 #include "codegen/oncore/run/residency.h"
 
 /* A Kernel, or an instruction that is none and touches arrays. */
@@ -53,7 +54,15 @@ void run_touches_find(Arena *arena, const HloComputation *computation, const Buf
                       const KernelTable *kernels, const ResidencyModel *model, bool opens_loops,
                       RunTouches *out_touches);
 
+/* The row of |kernels| that the Kernel of |event| is run in. */
+int64_t run_touches_row(const RunTouches *touches, const KernelTable *kernels, int32_t event);
+
 /* Whether the two have bytes in common. */
 bool run_touches_meet(const RunTouch *a, const RunTouch *b);
+
+/* Whether no strip of the Kernel at |event|, cut by |way|, overwrites what a later strip reads, in whatever order
+ * strips run: a result may share its memory with an operand.  |pieces|, by its buffers: bytes, or elements, that are
+ * one point's alone, 0: strips have all of it (kernel_strip_dim). */
+bool run_touches_may_cut(const RunTouches *touches, int32_t event, KernelCutWay way, const int64_t *pieces);
 
 #endif
