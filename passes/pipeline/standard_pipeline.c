@@ -54,6 +54,7 @@ static void add_planning(HloPassPipeline *pipeline, const HloPassOptions *option
     hlo_pass_pipeline_add_optional(pipeline, &hlo_multi_output_fusion_pass);
     hlo_pass_pipeline_add_optional(pipeline, &hlo_unread_results_pass);
     if (!machine_has_buffer(options->machine)) hlo_pass_pipeline_add_optional(pipeline, &hlo_result_repetition_pass);
+    if (!machine_has_buffer(options->machine)) hlo_pass_pipeline_add_optional(pipeline, &hlo_short_rows_pass);
     hlo_pass_pipeline_add_optional(pipeline, &hlo_cse_pass);
     hlo_pass_pipeline_add_optional(pipeline, &hlo_dce_pass);
     /* All passes before take a collective for one instruction that stays what it is. */
