@@ -308,20 +308,22 @@ static void share_prices(KeepTrial *left, KeepTrial *right, int32_t count) {
  * What others load again may hide the gain: up to so many times the bytes both are compared with plans that save that.
  * Where strips that take turns move so many times the bytes of whole Kernels at most, others are looked for beside
  * them; and some of what is cut is left out where so many times the bytes of all of it are expected then. */
-static const double SUMS_BYTES = 0.99, CLOSE_BYTES = 1.03, ROUNDS_BYTES = 0.95, PART_BYTES = 0.96;
+static const double SUMS_BYTES = 0.99, CLOSE_BYTES = 1.03, ROUNDS_BYTES = 0.95, PART_BYTES = 0.97;
 
-/* How Kernels are cut: |base|, which is |whole| or that with some that take turns, where that moves fewer bytes than
+/* How Kernels are cut: |base|, which is |whole|, or that with some that take turns, where that moves fewer bytes than
  * |best| in not many more cycles than |whole|. */
 typedef struct CutTrials {
-  KeepTrial *whole, *base, *best;
+  KeepTrial whole, base;
+  KeepTrial *best;
+  bool has_rounds;
 } CutTrials;
 
 /* What of |units| is better left out of |cut|, NULL: nothing, or what is left is not worth it. */
 static const bool *find_part(const CodeDraft *draft, const CutTrials *trials, const CutUnits *units,
                              const KeepTrial *cut) {
-  const KeepTrial *base = trials->base;
+  const KeepTrial *base = &trials->base;
   PlansTrial from = {base->kernels, &base->before, &base->plans}, to = {cut->kernels, &cut->before, &cut->plans};
-  double limit = most_cycles(trial_cost(trials->whole)), more;
+  double limit = most_cycles(trial_cost(&trials->whole)), more;
   double room = limit - trial_cost(base).cycles, least = trial_cost(trials->best).bytes;
   KeptCost cost = trial_cost(cut);
   const bool *leaves_out = module_plans_choose_units(draft->arena, units, &from, &to, room, &more);
@@ -333,7 +335,7 @@ static const bool *find_part(const CodeDraft *draft, const CutTrials *trials, co
 static Status weigh_cut(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
                         DiagSink *diag, PlansCutWay way, const CutTrials *trials, KeepTrial *cut) {
   KeepTrial *best = trials->best;
-  double limit = most_cycles(trial_cost(trials->whole));
+  double limit = most_cycles(trial_cost(&trials->whole));
   KeptCost known = trial_cost(best), cost = trial_cost(cut);
   bool is_close = cost.bytes < known.bytes * CLOSE_BYTES && cost.cycles <= limit;
   if (cost.bytes >= known.bytes && (cost.cycles < known.cycles || is_close)) {
@@ -350,9 +352,9 @@ static Status weigh_cut(CodeDraft *draft, const HloModule *module, const BufferA
 
 /* With some Kernels cut into strips.  |*out_cut|: some were; |*out_leaves_out|, NULL: what of them to try without. */
 static Status try_cut(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
-                      KeptPlans *cache, DiagSink *diag, PlansCut by, const CutTrials *trials, bool *out_cut,
+                      KeptPlans *cache, DiagSink *diag, PlansCut by, CutTrials *trials, bool *out_cut,
                       const bool **out_leaves_out) {
-  KeepTrial *whole = trials->whole, *base = trials->base, cut = {.policy = base->policy};
+  KeepTrial *base = &trials->base, cut = {.policy = base->policy};
   CutUnits units;
   cut.kernels = module_plans_cut(draft->arena, module, assignment, base->kernels, &draft->tiler, base->policy, by,
                                  &base->before, &base->plans, cache, &cut.before, &units);
@@ -363,7 +365,7 @@ static Status try_cut(CodeDraft *draft, const HloModule *module, const BufferAss
   RETURN_IF_ERROR(
       try_residents(draft, module, assignment, cut.kernels, cut.policy, cache, &cut.plans, diag, &cut.bytes));
   if (cut.plans.lacks_plan) return STATUS_OK;
-  share_prices(&cut, whole, whole->before.count);
+  share_prices(&cut, &trials->whole, trials->whole.before.count);
   share_prices(&cut, base, base->before.count);
   share_prices(&cut, trials->best, (int32_t)min_i64(trials->best->before.count, base->before.count));
   if (by.leaves_out == NULL) *out_leaves_out = find_part(draft, trials, &units, &cut);
@@ -372,7 +374,7 @@ static Status try_cut(CodeDraft *draft, const HloModule *module, const BufferAss
 
 /* |way|, and where less of it takes fewer cycles or moves fewer bytes, that as well.  |*out_cut|: some were cut. */
 static Status try_way(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
-                      KeptPlans *cache, DiagSink *diag, PlansCutWay way, const CutTrials *trials, bool *out_cut) {
+                      KeptPlans *cache, DiagSink *diag, PlansCutWay way, CutTrials *trials, bool *out_cut) {
   PlansCut cut = {way, NULL};
   const bool *leaves_out;
   RETURN_IF_ERROR(try_cut(draft, module, assignment, most, cache, diag, cut, trials, out_cut, &cut.leaves_out));
@@ -380,22 +382,33 @@ static Status try_way(CodeDraft *draft, const HloModule *module, const BufferAss
   return try_cut(draft, module, assignment, most, cache, diag, cut, trials, &(bool){false}, &leaves_out);
 }
 
-/* |best| with some Kernels cut into strips where that pays: such as take turns, and the others then, or all of them, so
- * that parts of arrays stay; those that fold as well where that pays more. */
+/* |best| with some Kernels cut into strips that take turns, where that pays. */
+static Status try_rounds(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
+                         KeptPlans *cache, DiagSink *diag, KeepTrial *best, CutTrials *out_trials) {
+  bool is_cut;
+  *out_trials = (CutTrials){.whole = *best, .base = *best, .best = best};
+  RETURN_IF_ERROR(try_way(draft, module, assignment, most, cache, diag, PLANS_CUT_ROUNDS, out_trials, &is_cut));
+  out_trials->has_rounds = trial_cost(best).bytes <= trial_cost(&out_trials->whole).bytes * ROUNDS_BYTES;
+  if (out_trials->has_rounds) out_trials->base = *best;
+  return STATUS_OK;
+}
+
+/* With others cut, beside those that take turns or instead of them; those that fold as well where that pays more. */
+static Status try_others(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
+                         KeptPlans *cache, DiagSink *diag, CutTrials *trials) {
+  bool is_cut = false;
+  if (!trials->has_rounds)
+    RETURN_IF_ERROR(try_way(draft, module, assignment, most, cache, diag, PLANS_CUT_POINTS, trials, &is_cut));
+  RETURN_IF_ERROR(try_way(draft, module, assignment, most, cache, diag, PLANS_CUT_SUMS, trials, &is_cut));
+  if (!trials->has_rounds || is_cut) return STATUS_OK;
+  return try_way(draft, module, assignment, most, cache, diag, PLANS_CUT_POINTS, trials, &is_cut);
+}
+
 static Status try_strips(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
                          KeptPlans *cache, DiagSink *diag, KeepTrial *best) {
-  KeepTrial whole = *best;
-  CutTrials trials = {&whole, &whole, best};
-  bool is_cut = false;
-  RETURN_IF_ERROR(try_way(draft, module, assignment, most, cache, diag, PLANS_CUT_ROUNDS, &trials, &is_cut));
-  KeepTrial base = *best;
-  bool has_rounds = trial_cost(&base).bytes <= trial_cost(&whole).bytes * ROUNDS_BYTES;
-  trials.base = has_rounds ? &base : &whole;
-  if (!has_rounds)
-    RETURN_IF_ERROR(try_way(draft, module, assignment, most, cache, diag, PLANS_CUT_POINTS, &trials, &is_cut));
-  RETURN_IF_ERROR(try_way(draft, module, assignment, most, cache, diag, PLANS_CUT_SUMS, &trials, &is_cut));
-  if (!has_rounds || is_cut) return STATUS_OK;
-  return try_way(draft, module, assignment, most, cache, diag, PLANS_CUT_POINTS, &trials, &is_cut);
+  CutTrials trials;
+  RETURN_IF_ERROR(try_rounds(draft, module, assignment, most, cache, diag, best, &trials));
+  return try_others(draft, module, assignment, most, cache, diag, &trials);
 }
 
 /* Scratch by identity where strips have joined the first |before| identities: strips need none, since they work in the
@@ -477,26 +490,40 @@ static Status try_adding(CodeDraft *draft, const HloModule *module, const Buffer
   return STATUS_OK;
 }
 
-/* Takes |rest|, by policy_beside, instead of |best| where, both cut into strips, it moves fewer bytes in not many
- * more cycles, or takes fewer where that one takes many more. */
+/* Takes |rest| instead of |best|, of which |count| plans are of the same Kernels, where it moves fewer bytes in not
+ * many more cycles, or takes fewer where that one takes many more.  Whether it does. */
+static bool take_rest(KeepTrial *rest, KeepTrial *best, int32_t count) {
+  share_prices(rest, best, count);
+  KeptCost cost = trial_cost(rest), known = trial_cost(best);
+  bool is_better =
+      cost.cycles <= most_cycles(known) && (cost.bytes < known.bytes || cost.cycles * MOST_CYCLES < known.cycles);
+  if (is_better) *best = *rest;
+  return is_better;
+}
+
+/* The better of |best| and |rest|, by policy_beside, both cut into strips.  Where both have such as take turns, others
+ * are only looked for beside those of the better one. */
 static Status cut_both(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment, int64_t most,
                        KeptPlans *cache, DiagSink *diag, KeepTrial *rest, KeepTrial *best) {
   int32_t count = best->before.count;
   KeptCost cost = trial_cost(rest), known = trial_cost(best);
+  CutTrials trials, rest_trials;
   bool is_promising = cost.cycles <= known.cycles * MOST_CYCLES && rest->bytes <= most &&
                       (cost.bytes < known.bytes || cost.cycles < known.cycles);
-  RETURN_IF_ERROR(try_strips(draft, module, assignment, most, cache, diag, best));
-  if (!is_promising) return STATUS_OK;
+  RETURN_IF_ERROR(try_rounds(draft, module, assignment, most, cache, diag, best, &trials));
+  if (!is_promising) return try_others(draft, module, assignment, most, cache, diag, &trials);
   RETURN_IF_ERROR(try_adding(draft, module, assignment, most, cache, diag, ADD_REFILLS, rest));
-  RETURN_IF_ERROR(try_strips(draft, module, assignment, most, cache, diag, rest));
-  share_prices(rest, best, count);
+  RETURN_IF_ERROR(try_rounds(draft, module, assignment, most, cache, diag, rest, &rest_trials));
+  if (trials.has_rounds && rest_trials.has_rounds) {
+    rest_trials.best = best;
+    bool is_rest = take_rest(rest, best, count);
+    return try_others(draft, module, assignment, most, cache, diag, is_rest ? &rest_trials : &trials);
+  }
+  RETURN_IF_ERROR(try_others(draft, module, assignment, most, cache, diag, &trials));
+  RETURN_IF_ERROR(try_others(draft, module, assignment, most, cache, diag, &rest_trials));
   RETURN_IF_ERROR(try_savings(draft, module, assignment, most, diag, rest));
   RETURN_IF_ERROR(try_savings(draft, module, assignment, most, diag, best));
-  cost = trial_cost(rest);
-  known = trial_cost(best);
-  bool is_better =
-      cost.cycles <= most_cycles(known) && (cost.bytes < known.bytes || cost.cycles * MOST_CYCLES < known.cycles);
-  if (is_better) *best = *rest;
+  take_rest(rest, best, count);
   return STATUS_OK;
 }
 
