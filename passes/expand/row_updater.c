@@ -16,14 +16,17 @@
  *
  * Rows that come several times in |i| have one owner, one of their places in it, where what they add is summed, in the
  * order that it was.  Each of these places makes the same row, so it does not matter which one is written last.  So
- * all bits are what they were, where an update of nothing leaves the table as it is, -0 as well. */
+ * all bits are what they were.  Where a step of nothing may change the table (a rate that is known only at run time may
+ * be infinite, weights decay), all of it is updated by such a step before: still no gradient is stored and read. */
 
 enum {
-  MOST_SCATTERS = 4,            /* that are summed to one gradient */
-  MOST_ROWS_PERCENT = 25,       /* of the table: more of them take as long as going through all of it */
-  MOST_KEPT_ROWS_PERCENT = 40,  /* the same where a Buffer keeps what is summed */
-  LEAST_ROW_BYTES = 32,         /* eight times what an owner takes */
-  LEAST_TABLE_BYTES = 8 * 1024, /* less is gone through as fast as the steps begin */
+  MOST_SCATTERS = 4,                 /* that are summed to one gradient */
+  MOST_ROWS_PERCENT = 25,            /* of the table: more of them take as long as going through all of it */
+  MOST_KEPT_ROWS_PERCENT = 40,       /* the same where a Buffer keeps what is summed */
+  MOST_ROWS_BESIDE_ALL_PERCENT = 10, /* the same where the others are updated as well */
+  MOST_STEPS = 8,                    /* from a scatter to what is added */
+  LEAST_ROW_BYTES = 32,              /* eight times what an owner takes */
+  LEAST_TABLE_BYTES = 8 * 1024,      /* less is gone through as fast as the steps begin */
 };
 
 /* A scatter that adds whole rows to zeros.  Lists are of its attributes. */
@@ -37,12 +40,16 @@ typedef struct RowScatter {
   HloInstruction *owner; /* of |places|: where its row is summed; beyond all of them where it has none */
 } RowScatter;
 
+/* What a step is where no row is added. */
+typedef enum Nothing { NO_STEP, POSITIVE_ZERO, NEGATIVE_ZERO, SOMETHING } Nothing;
+
 typedef struct RowUpdate {
   HloInstruction *table; /* what is updated */
   HloInstruction *step;  /* what is made of the scatters and added or subtracted, as large */
   RowScatter scatters[MOST_SCATTERS];
   int count;
-  int64_t places; /* of all scatters */
+  int64_t places;    /* of all scatters */
+  bool keeps_others; /* rows that nothing is added to stay as they are, to the bit */
 } RowUpdate;
 
 /* --- what is updated in rows --- */
@@ -107,40 +114,86 @@ static bool find_row_scatter(HloInstruction *scatter, RowScatter *out) {
   return takes_whole_rows(scatter, out);
 }
 
-/* The zero that |value| is where no row is added: 1, -1 for -0; 0: it may be something else.  What is added goes to
- * |update|'s scatters. */
-static int sign_of_nothing(RowUpdate *update, HloInstruction *value) {
-  if (value->user_count != 1 || !is_plain_array(value) || !type_is_plain_float(value->shape->type)) return 0;
-  if (value->opcode == HLO_SCATTER) {
-    if (update->count == MOST_SCATTERS || !find_row_scatter(value, &update->scatters[update->count])) return 0;
-    update->places += shape_element_count(update->scatters[update->count++].places);
-    return 1;
-  }
-  if (value->opcode == HLO_NEGATE) return -sign_of_nothing(update, value->operands[0]);
-  if (value->opcode == HLO_CONVERT) return sign_of_nothing(update, value->operands[0]);
-  if (value->opcode == HLO_ADD || value->opcode == HLO_SUBTRACT) {
-    int a = sign_of_nothing(update, value->operands[0]), b = a == 0 ? 0 : sign_of_nothing(update, value->operands[1]);
-    if (b == 0) return 0;
-    return a == (value->opcode == HLO_ADD ? b : -b) ? a : 1;
-  }
-  if (value->opcode != HLO_MULTIPLY && value->opcode != HLO_DIVIDE) return 0;
-  for (int i = value->opcode == HLO_DIVIDE; i < 2; i++) {
-    double factor = splat_number(value->operands[i]);
-    if (!isfinite(factor) || factor == 0) continue;
-    int sign = sign_of_nothing(update, value->operands[1 - i]);
-    return factor < 0 ? -sign : sign;
-  }
-  return 0;
+/* It lies in memory whoever reads it. */
+static bool is_stored(const HloInstruction *value) {
+  return value->opcode == HLO_PARAMETER || value->opcode == HLO_GET_TUPLE_ELEMENT;
 }
 
-/* table + step, table - step with a step that changes few rows, all others not by a bit. */
+static bool is_step_of_two(HloOpcode opcode) {
+  return opcode == HLO_ADD || opcode == HLO_SUBTRACT || opcode == HLO_MULTIPLY || opcode == HLO_DIVIDE;
+}
+
+static bool is_stored_or_splat(const HloInstruction *value) {
+  return is_stored(value) || (value->opcode == HLO_BROADCAST && value->operands[0]->shape->rank == 0);
+}
+
+/* An array that costs no more where its rows are computed once more: weights that decay, a rate. */
+static bool is_cheap(const HloInstruction *value) {
+  if (!is_plain_array(value)) return false;
+  if (!is_step_of_two(value->opcode)) return is_stored_or_splat(value);
+  return is_stored_or_splat(value->operands[0]) && is_stored_or_splat(value->operands[1]);
+}
+
+/* What |value| is where no row is added; what is added goes to |update|'s scatters.  It is made of them by operations
+ * that take no more than |depth| steps, and of arrays that are computed in the rows alone as well. */
+static Nothing nothing_of(RowUpdate *update, HloInstruction *value, int depth);
+
+static Nothing negated(Nothing nothing) {
+  return nothing == POSITIVE_ZERO ? NEGATIVE_ZERO : nothing == NEGATIVE_ZERO ? POSITIVE_ZERO : nothing;
+}
+
+static bool is_zero(Nothing nothing) {
+  return nothing == POSITIVE_ZERO || nothing == NEGATIVE_ZERO;
+}
+
+/* The sum of |a| and |b|; of zeros it is -0 only where both are. */
+static Nothing nothing_of_sum(Nothing a, Nothing b) {
+  if (!is_zero(a) || !is_zero(b)) return SOMETHING;
+  return a == b ? a : POSITIVE_ZERO;
+}
+
+/* |nothing| times a finite |factor| that is not 0, or divided by it. */
+static Nothing nothing_scaled(Nothing nothing, double factor) {
+  if (!isfinite(factor) || factor == 0) return SOMETHING;
+  return factor < 0 ? negated(nothing) : nothing;
+}
+
+static Nothing nothing_of_two(RowUpdate *update, const HloInstruction *value, int depth) {
+  HloInstruction *const *operands = value->operands;
+  Nothing a = nothing_of(update, operands[0], depth - 1), b = nothing_of(update, operands[1], depth - 1);
+  if (a == NO_STEP && b == NO_STEP) return NO_STEP;
+  if ((a == NO_STEP && !is_cheap(operands[0])) || (b == NO_STEP && !is_cheap(operands[1]))) return NO_STEP;
+  switch (value->opcode) {
+    case HLO_ADD: return nothing_of_sum(a, b);
+    case HLO_SUBTRACT: return nothing_of_sum(a, negated(b));
+    case HLO_MULTIPLY:
+      return a == NO_STEP ? nothing_scaled(b, splat_number(operands[0])) : nothing_scaled(a, splat_number(operands[1]));
+    default: return a == NO_STEP ? SOMETHING : nothing_scaled(a, splat_number(operands[1]));
+  }
+}
+
+static Nothing nothing_of(RowUpdate *update, HloInstruction *value, int depth) {
+  if (depth == 0 || value->user_count != 1) return NO_STEP;
+  if (!is_plain_array(value) || !type_is_plain_float(value->shape->type)) return NO_STEP;
+  if (value->opcode == HLO_SCATTER) {
+    if (update->count == MOST_SCATTERS || !find_row_scatter(value, &update->scatters[update->count])) return NO_STEP;
+    update->places += shape_element_count(update->scatters[update->count++].places);
+    return POSITIVE_ZERO;
+  }
+  if (value->opcode == HLO_NEGATE) return negated(nothing_of(update, value->operands[0], depth - 1));
+  if (value->opcode == HLO_CONVERT) return nothing_of(update, value->operands[0], depth - 1);
+  return is_step_of_two(value->opcode) ? nothing_of_two(update, value, depth) : NO_STEP;
+}
+
+/* table + step, table - step. */
 static bool find_update(HloInstruction *sum, RowUpdate *out) {
   if ((sum->opcode != HLO_ADD && sum->opcode != HLO_SUBTRACT) || !is_plain_array(sum)) return false;
   for (int i = 1; i >= (sum->opcode == HLO_SUBTRACT ? 1 : 0); i--) {
     *out = (RowUpdate){.table = sum->operands[1 - i], .step = sum->operands[i]};
-    if (out->table != out->step && is_plain_array(out->table) &&
-        sign_of_nothing(out, out->step) == (sum->opcode == HLO_ADD ? -1 : 1))
-      return true;
+    if (out->table == out->step || !is_plain_array(out->table)) continue;
+    Nothing nothing = nothing_of(out, out->step, MOST_STEPS);
+    out->keeps_others = nothing == (sum->opcode == HLO_ADD ? NEGATIVE_ZERO : POSITIVE_ZERO);
+    if (nothing != NO_STEP) return true;
   }
   return false;
 }
@@ -152,7 +205,13 @@ static bool is_worthwhile(const RowUpdate *update, const MachineDescription *mac
   for (int64_t i = 0; i < update->scatters[0].inserted.count; i++)
     rows *= table->dims[update->scatters[0].inserted.data[i]];
   if (rows > INT32_MAX || bytes / rows < LEAST_ROW_BYTES) return false;
-  if (!machine_has_buffer(machine)) return bytes >= LEAST_TABLE_BYTES && places <= rows * MOST_ROWS_PERCENT / 100;
+  if (!machine_has_buffer(machine)) {
+    int64_t percent = update->keeps_others ? MOST_ROWS_PERCENT : MOST_ROWS_BESIDE_ALL_PERCENT;
+    if (!update->keeps_others && !is_stored(update->table)) return false;
+    return bytes >= LEAST_TABLE_BYTES && places <= rows * percent / 100;
+  }
+  /* A scatter to memory goes through all of the table there, as what updates all of it does once more. */
+  if (!update->keeps_others) return false;
   /* A table that the Buffer holds stays there from the gradient to the update; so do sums. */
   int64_t room = machine_line_bytes(machine);
   bool holds_sums = places <= room * 3 / 4 / (bytes / rows);
@@ -290,19 +349,48 @@ static HloInstruction *sum_rows(GraphBuilder *builder, const RowUpdate *update, 
                   hlo_instruction_computation(scatter, HLO_ATTR_TO_APPLY));
 }
 
-/* The rows at |at|'s places of |value|, which is made of the scatters, whose sums are |sums|. */
+/* |value| is made of |update|'s scatters, as nothing_of finds them. */
+static bool is_made_of(const RowUpdate *update, const HloInstruction *value, int depth) {
+  if (depth == 0 || value->user_count != 1) return false;
+  for (int s = 0; s < update->count; s++) {
+    if (update->scatters[s].scatter == value) return true;
+  }
+  if (value->opcode != HLO_NEGATE && value->opcode != HLO_CONVERT && !is_step_of_two(value->opcode)) return false;
+  for (int i = 0; i < value->operand_count; i++) {
+    if (is_made_of(update, value->operands[i], depth - 1)) return true;
+  }
+  return false;
+}
+
+/* The rows at |at|'s places of |value|, which is made of the scatters, whose sums are |sums|, in |depth| steps. */
 static HloInstruction *step_rows(GraphBuilder *builder, const RowUpdate *update, HloInstruction *const *sums,
-                                 const RowScatter *at, const HloInstruction *value) {
+                                 const RowScatter *at, HloInstruction *value, int depth) {
   const Shape *updates = at->scatter->operands[2]->shape,
               *shape = shape_with_type(graph_shapes(builder), updates, value->shape->type);
   RowScatter as = sums_like(at);
   for (int s = 0; s < update->count; s++) {
     if (update->scatters[s].scatter == value) return take_rows(builder, sums[s], at->owner, &as, shape);
   }
-  if (value->opcode == HLO_BROADCAST) return graph_splat(builder, value->operands[0], shape);
+  if (!is_made_of(update, value, depth)) {
+    if (value->opcode == HLO_BROADCAST && value->operands[0]->shape->rank == 0)
+      return graph_splat(builder, value->operands[0], shape);
+    return take_rows(builder, value, at->scatter->operands[1], at, shape);
+  }
   HloInstruction *operands[2];
-  for (int i = 0; i < value->operand_count; i++) operands[i] = step_rows(builder, update, sums, at, value->operands[i]);
+  for (int i = 0; i < value->operand_count; i++)
+    operands[i] = step_rows(builder, update, sums, at, value->operands[i], depth - 1);
   return graph_add(builder, value->opcode, shape, operands, value->operand_count);
+}
+
+/* |value| where no row is added: zeros in the scatters' place. */
+static HloInstruction *step_of_nothing(GraphBuilder *builder, const RowUpdate *update, HloInstruction *value,
+                                       int depth) {
+  if (value->opcode == HLO_SCATTER && is_made_of(update, value, depth)) return value->operands[0];
+  if (!is_made_of(update, value, depth)) return value;
+  HloInstruction *operands[2];
+  for (int i = 0; i < value->operand_count; i++)
+    operands[i] = step_of_nothing(builder, update, value->operands[i], depth - 1);
+  return graph_add(builder, value->opcode, value->shape, operands, value->operand_count);
 }
 
 static HloInstruction *update_rows(GraphBuilder *builder, RowUpdate *update) {
@@ -313,10 +401,13 @@ static HloInstruction *update_rows(GraphBuilder *builder, RowUpdate *update) {
   for (int s = 0; s < update->count; s++) {
     const RowScatter *at = &update->scatters[s];
     const Shape *shape = shape_with_type(graph_shapes(builder), at->scatter->operands[2]->shape, type);
-    HloInstruction *step = step_rows(builder, update, sums, at, update->step);
+    HloInstruction *step = step_rows(builder, update, sums, at, update->step, MOST_STEPS);
     HloInstruction *old = take_rows(builder, update->table, at->scatter->operands[1], at, shape);
     rows[s] = graph_binary(builder, builder->origin->opcode, old, step);
   }
+  if (!update->keeps_others)
+    table = graph_binary(builder, builder->origin->opcode, table,
+                         step_of_nothing(builder, update, update->step, MOST_STEPS));
   HloComputation *set = setter(builder, type);
   for (int s = 0; s < update->count; s++) {
     const RowScatter *at = &update->scatters[s];
