@@ -253,6 +253,16 @@ static bool takes_in(const FusionGrouper *grouper, const HloInstruction *scatter
   return machine_takes_scatters(grouper->machine) || is_repeated;
 }
 
+/* |producer| computes with rows that it reads of |table|: by itself it reads them where they are needed, while inside
+ * of what overwrites them they would have to be kept from before. */
+static bool is_made_of_rows_of(const HloInstruction *producer, const HloInstruction *table) {
+  for (int i = 0; i < producer->operand_count; i++) {
+    const HloInstruction *operand = producer->operands[i];
+    if (operand->opcode == HLO_GATHER && operand->operands[0] == table) return true;
+  }
+  return false;
+}
+
 static FusionDecision has_room(const FusionGrouper *grouper, const Candidate *candidate,
                                const HloInstruction *producer) {
   const int32_t number = candidate->group;
@@ -270,6 +280,8 @@ static FusionDecision has_room(const FusionGrouper *grouper, const Candidate *ca
     return (FusionDecision){false, "it reads more of what the consumer overwrites than that writes"};
   if (root->opcode == HLO_SCATTER && !takes_in(grouper, root, producer))
     return (FusionDecision){false, "plans have no rule for places and updates that are computed"};
+  if (root->opcode == HLO_SCATTER && is_made_of_rows_of(producer, root->operands[0]))
+    return (FusionDecision){false, "it reads rows of what the consumer overwrites"};
   if (root->opcode == HLO_SCATTER && fusion_cost(producer) == FUSION_COST_HIGH)
     return (FusionDecision){false, "costly, and updates are made one after the other"};
   if (reads_too_late(grouper, number, producer))

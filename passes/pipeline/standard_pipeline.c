@@ -113,8 +113,6 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
     HloPassPipeline *simplify = hlo_pass_pipeline_add_fixpoint(pipeline, "simplify", SIMPLIFY_ROUNDS);
     hlo_pass_pipeline_add_optional(simplify, &hlo_constant_folding_pass);
     hlo_pass_pipeline_add_optional(simplify, &hlo_algebraic_simplifier_pass);
-    /* Scatters that are something else have become it; what rows are read of a table is merged with what was read. */
-    hlo_pass_pipeline_add_optional(simplify, &hlo_row_updater_pass);
     hlo_pass_pipeline_add_optional(simplify, &hlo_tuple_simplifier_pass);
     hlo_pass_pipeline_add_optional(simplify, &hlo_while_simplifier_pass);
     hlo_pass_pipeline_add_optional(simplify, &hlo_while_invariant_code_motion_pass);
@@ -138,6 +136,10 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
 
   /* Rules that look through concatenations have seen them whole; what is fused from here on is one loop. */
   hlo_pass_pipeline_add(pipeline, &hlo_concatenate_expander_pass);
+
+  /* Scatters that are something else have become it.  The rows of a table that it reads are not merged with those that
+   * were looked up long before: they would be kept until then. */
+  if (optimise) hlo_pass_pipeline_add_optional(pipeline, &hlo_row_updater_pass);
 
   /* Rules that merge folds have seen them whole.  A Buffer's commands have one order: nothing runs beside them. */
   if (optimise && !machine_has_buffer(options->machine))
