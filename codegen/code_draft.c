@@ -246,8 +246,8 @@ static Status try_residents(CodeDraft *draft, const HloModule *module, const Buf
 /* Policies, each of which knows more than those before it; what is tried where the first has lacked room; and how
  * many times the cycles of others plans may take that move fewer bytes. */
 static const ResidencyPolicy policies[] = {
-    {0}, {.brings_streams = true}, {.brings_streams = true, .counts_again = true}};
-static const ResidencyPolicy policy_beside = {.knows_held = true};
+    {0}, {.brings_streams = true}, {.brings_streams = true, .counts_again = true, .sees_windows = true}};
+static const ResidencyPolicy policy_beside = {.knows_held = true, .sees_windows = true};
 enum { POLICIES = sizeof policies / sizeof *policies };
 static const double MOST_CYCLES = 1.0075;
 
@@ -454,7 +454,9 @@ static KeepTrial *choose_trial(KeepTrial *trials, int32_t count, int64_t most) {
   KeepTrial *best = NULL;
   for (int32_t t = 0; t < count; t++) {
     KeptCost cost = trial_cost(&trials[t]);
-    bool is_better = best == NULL || (cost.bytes < least.bytes && cost.cycles <= first.cycles * MOST_CYCLES);
+    bool is_less = cost.bytes < least.bytes && cost.cycles <= first.cycles * MOST_CYCLES;
+    bool is_alike = trials[t].policy.sees_windows && cost.bytes == least.bytes && cost.cycles <= least.cycles;
+    bool is_better = best == NULL || is_less || is_alike;
     if (!is_better || trials[t].bytes > most) continue;
     best = &trials[t];
     least = cost;

@@ -150,6 +150,7 @@ static StringView interface_text(Arena *arena, const PlanKeeper *keeper, const K
               resident->is_needed ? " needed" : "");
     if (resident->elements > 0) sb_printf(&text, " first %" PRId64, resident->elements);
   }
+  if (interface->sees) sb_printf(&text, "; seen");
   return sb_view(&text);
 }
 
@@ -178,7 +179,7 @@ static bool has_transfers(const Plan *plan) {
 static Status try_plan(const PlanKeeper *keeper, const Plan *plan, const PlanInterface *interface, KeptPlan *kept) {
   KeptPlan tried = {0};
   for (int32_t r = 0; r < interface->count; r++)
-    if (!plan_may_keep(plan, interface->residents[r].buffer)) return STATUS_OK;
+    if (!plan_may_keep(plan, interface->residents[r].buffer, interface->sees)) return STATUS_OK;
   RETURN_IF_ERROR(plan_keep(keeper->arena, plan, keeper->machine, interface, keeper->diag, &tried.plan));
   if (tried.plan == NULL) return STATUS_OK;
   RETURN_IF_ERROR(plan_check(keeper->arena, tried.plan, keeper->machine, keeper->diag, &tried.verdict));
@@ -448,9 +449,10 @@ bool module_plans_policy_tells(const ModulePlans *plans, ResidencyPolicy policy)
     const Plan *plan = plans->plans[p].plan;
     if (!module_plan_may_change(plan)) continue;
     for (int32_t b = 0; b < plan->kernel->buffer_count; b++) {
-      bool is_told =
-          (policy.brings_streams && plan_brings_stream(plan, b)) || (policy.counts_again && plan_loads_again(plan, b));
-      if (is_told && plan_may_keep(plan, b)) return true;
+      bool sees = policy.sees_windows;
+      bool is_told = (policy.brings_streams && plan_brings_stream(plan, b, sees)) ||
+                     (policy.counts_again && plan_loads_again(plan, b)) || (sees && plan_sees(plan, b));
+      if (is_told && plan_may_keep(plan, b, sees)) return true;
     }
   }
   return false;

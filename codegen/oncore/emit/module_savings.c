@@ -64,7 +64,7 @@ static bool try_plan(Saver *saver, const Plan *plan, const PlanInterface *interf
   const Plan *kept;
   PlanVerdict verdict;
   for (int32_t r = 0; r < interface->count; r++)
-    if (!plan_may_keep(plan, interface->residents[r].buffer)) return false;
+    if (!plan_may_keep(plan, interface->residents[r].buffer, interface->sees)) return false;
   Status status = plan_keep(saver->arena, plan, saver->machine, interface, &saver->quiet, &kept);
   if (status != STATUS_OK || kept == NULL) return false;
   status = plan_check(saver->arena, kept, saver->machine, &saver->quiet, &verdict);
@@ -99,8 +99,8 @@ static bool try_room(Saver *saver, const Plan *below, int64_t room, const bool *
 }
 
 /* Whether the tiles of |below| that are copies of |resident| are there already, or stay: nothing is to be moved. */
-static bool is_held_whole(const Plan *below, const PlanResident *resident) {
-  if (resident->elements > 0 || plan_copied_bytes(below, resident->buffer) == 0) return false;
+static bool is_held_whole(const Plan *below, const PlanResident *resident, bool sees) {
+  if (resident->elements > 0 || plan_copied_bytes(below, resident->buffer, sees) == 0) return false;
   bool is_result = below->kernel->buffers[resident->buffer].role == KERNEL_RESULT;
   return is_result ? !resident->is_needed : resident->is_there;
 }
@@ -113,9 +113,9 @@ static void try_beside(Saver *saver, const Plan *below, const PlanInterface *int
   bool *held = ARENA_NEW_ARRAY(saver->arena, bool, below->kernel->buffer_count), is_any = false;
   for (int32_t r = 0; r < interface->count; r++) {
     int32_t buffer = interface->residents[r].buffer;
-    held[buffer] = knows && is_held_whole(below, &interface->residents[r]);
+    held[buffer] = knows && is_held_whole(below, &interface->residents[r], interface->sees);
     is_any = is_any || held[buffer];
-    if (!held[buffer]) gone += plan_copied_bytes(below, buffer);
+    if (!held[buffer]) gone += plan_copied_bytes(below, buffer, interface->sees);
   }
   if (knows && !is_any) return;
   bool fits = gone > 0 && try_room(saver, below, min_i64(room + gone, usable), held, interface, best);

@@ -23,6 +23,7 @@ typedef struct StripPlanner {
   RunRoom *rooms;   /* by identity of a strip, less those of |whole|: the least that one of them has */
   StringMap *known; /* → StripPlan */
   TilingMemos *memos;
+  bool sees; /* the policy's */
   ARRAY(ModulePlan) plans;
   ARRAY(PlanUse) uses;
 } StripPlanner;
@@ -79,7 +80,7 @@ static const Plan *plan_beside(StripPlanner *planner, const Kernel *kernel, Stri
     plan = module_plan_within(planner->arena, planner->memos, kernel, name, planner->before->machine, planner->options,
                               (PlanRoom){room->plan_bytes, 0}, planner->diag);
     if (plan != NULL) plan_own_bytes(plan, &begin, &end);
-    if (plan != NULL && end - begin - plan_copied_bytes(plan, room->part) <= room->bytes) return plan;
+    if (plan != NULL && end - begin - plan_copied_bytes(plan, room->part, planner->sees) <= room->bytes) return plan;
   }
   return module_plan_within(planner->arena, planner->memos, kernel, name, planner->before->machine, planner->options,
                             (PlanRoom){room->bytes, 0}, planner->diag);
@@ -150,6 +151,7 @@ KernelTable *module_plans_cut(Arena *arena, const HloModule *module, const Buffe
   StripPlanner planner = {.arena = arena, .before = before, .best = best, .options = options, .diag = &quiet};
   ResidencyModel model = {.self = &planner, .policy = policy, .plan = plan_to_cut};
   planner.whole = kernels;
+  planner.sees = policy.sees_windows;
   planner.known = kept_plans_strips(cache);
   planner.memos = kept_plans_memos(cache);
   if (cut.way == PLANS_CUT_ROUNDS)

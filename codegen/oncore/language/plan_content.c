@@ -5,6 +5,7 @@
 #include "base/checked_math.h"
 #include "codegen/oncore/language/plan_content_internal.h"
 #include "codegen/oncore/plan/tile_parts.h"
+#include "codegen/oncore/plan/tile_seen.h"
 
 #define MOST_RUNS (INT64_C(1) << 26) /* of elements, looked at */
 
@@ -537,6 +538,14 @@ static const PlanRef *operand_of(const PlanCommand *command, const TileAccesses 
   return accesses->accesses[place].is_written ? &command->targets[target] : &command->sources[source];
 }
 
+/* What is seen of an array where it is, is its elements. */
+static void check_seen(Follower *f, int32_t number, const TileAccess *access, const PlanRef *ref) {
+  if (held_of(f, ref, access->buffer) != NULL) return;
+  content_tell(f, number,
+               arena_printf(f->arena, "sees '%.*s', which has not all of the array of value v%d of the kernel",
+                            SV_ARG(ref_name(f, ref)), access->value));
+}
+
 /* Along each axis the operand has as many elements as the command covers: tiles are walked by their own strides. */
 static bool fits_axes(Follower *f, int32_t number, const TileAccess *access, const PlanRef *ref) {
   const PlanCommand *command = &f->plan->commands[number];
@@ -567,8 +576,9 @@ static bool fits_axes(Follower *f, int32_t number, const TileAccess *access, con
 static bool covers_operands(Follower *f, int32_t number, const TileAccesses *accesses) {
   for (int32_t i = 0; i < accesses->count; i++) {
     const TileAccess *access = &accesses->accesses[i];
-    if (access->kind == TILE_UPDATED) continue;
-    if (!fits_axes(f, number, access, operand_of(&f->plan->commands[number], accesses, i))) return false;
+    const PlanRef *ref = operand_of(&f->plan->commands[number], accesses, i);
+    if (access->kind == TILE_UPDATED || tile_ref_is_seen(f->plan, access, ref)) continue;
+    if (!fits_axes(f, number, access, ref)) return false;
   }
   return true;
 }
@@ -584,7 +594,11 @@ static void follow_computation(Follower *f, int32_t number) {
     bool is_own_row = access->kind == TILE_SCRATCH && access->is_written;
     bool begins = access->kind == TILE_ACCUMULATOR && access->is_written && starts;
     if (access->kind == TILE_UPDATED || !access->is_read || is_own_row || begins) continue;
-    check_read(f, number, access, operand_of(command, accesses, i));
+    const PlanRef *ref = operand_of(command, accesses, i);
+    if (tile_ref_is_seen(f->plan, access, ref))
+      check_seen(f, number, access, ref);
+    else
+      check_read(f, number, access, ref);
   }
   bool has_counted = false;
   for (int32_t i = 0; i < accesses->count; i++) {

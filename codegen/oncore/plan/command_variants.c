@@ -1,6 +1,7 @@
 #include "codegen/oncore/plan/command_variants.h"
 
 #include "codegen/oncore/plan/tile_cost.h"
+#include "codegen/oncore/plan/tile_seen.h"
 #include "hlo/machine/description/machine_cost.h"
 
 /* --- objects --- */
@@ -36,9 +37,10 @@ typedef struct AccessWalk {
   Arena *arena;
   const Plan *plan;
   const TileKernel *tile;
-  const bool *is_own; /* by buffer: what is read was written by the command itself; NULL: none */
-  bool brings;        /* from an array in the Buffer: any part of that */
-  int64_t slice;      /* elements of what is updated that are in the Buffer; 0: all of it */
+  const bool *is_own;  /* by buffer: what is read was written by the command itself; NULL: none */
+  const bool *is_seen; /* by buffer: an array in the Buffer that is seen where it is: any part of it; NULL: none */
+  bool brings;         /* the same of all that are there */
+  int64_t slice;       /* elements of what is updated that are in the Buffer; 0: all of it */
   ARRAY(CommandAccess) found;
 } AccessWalk;
 
@@ -144,6 +146,7 @@ static void add_access(AccessWalk *walk, int32_t buffer, IndexExpr address, bool
   int64_t element = type_storage_bytes(kernel->buffers[buffer].type);
   const TilePointer *pointer = &walk->tile->pointers[buffer];
   bool is_box = index_is_linear(&kernel->space, address), is_memory = pointer->is_memory;
+  if (walk->is_seen != NULL && walk->is_seen[buffer]) is_box = false;
   if (!is_memory && walk->brings && walk->plan->tensors[pointer->number].hold != PLAN_HOLDS_NOTHING) is_box = false;
   access.is_anywhere = is_memory && (predicate >= 0 || !is_box);
   access.bytes = element;
@@ -178,19 +181,25 @@ static void find_accesses(AccessWalk *walk, CommandVariant *variant) {
   variant->access_count = (int32_t)walk->found.count;
 }
 
-/* Row buffers that the command fills before it reads them.  Buffers of the tile Kernel are its accesses, in order. */
-static bool *own_rows(Arena *arena, const Plan *plan, const PlanCommand *command, const Kernel *kernel) {
-  bool *is_own = ARENA_NEW_ARRAY(arena, bool, kernel->buffer_count);
+/* Row buffers that the command fills before it reads them, and arrays that it sees where they are.  Buffers of the tile
+ * Kernel are its accesses, in order. */
+static void find_own_and_seen(const Plan *plan, const PlanCommand *command, AccessWalk *walk) {
+  const Kernel *kernel = walk->tile->kernel;
+  bool *is_own = ARENA_NEW_ARRAY(walk->arena, bool, kernel->buffer_count);
+  bool *is_seen = ARENA_NEW_ARRAY(walk->arena, bool, kernel->buffer_count);
+  walk->is_own = is_own;
+  walk->is_seen = is_seen;
   for (int32_t b = 0; b < kernel->buffer_count && command->operation != NULL; b++)
     is_own[b] = kernel->buffers[b].role == KERNEL_IN_PLACE;
-  if (command->operation != NULL) return is_own;
+  if (command->operation != NULL) return;
   TileCover cover = {command->points, command->first_stage, command->last_stage, command->keeps_accumulators,
                      command->index_value};
-  TileAccesses accesses = tile_accesses(arena, plan->kernel, &cover);
-  for (int32_t i = 0; i < accesses.count; i++) {
-    is_own[i] = accesses.accesses[i].kind == TILE_SCRATCH && accesses.accesses[i].is_written;
+  TileAccesses accesses = tile_accesses(walk->arena, plan->kernel, &cover);
+  for (int32_t i = 0, source = 0; i < accesses.count; i++) {
+    const TileAccess *access = &accesses.accesses[i];
+    is_own[i] = access->kind == TILE_SCRATCH && access->is_written;
+    if (!access->is_written) is_seen[i] = tile_ref_is_seen(plan, access, &command->sources[source++]);
   }
-  return is_own;
 }
 
 /* --- costs --- */
@@ -279,7 +288,7 @@ static Status build_variant(Arena *arena, const Plan *plan, const PlanCommand *c
   bool transfers = command_is_transfer(command);
   walk.brings = plan_brings_held(command);
   walk.slice = command->slice.extent > 0 ? variant_extent(plan, variants, &command->slice, number) : 0;
-  if (!transfers && !walk.brings) walk.is_own = own_rows(arena, plan, command, out_variant->tile.kernel);
+  if (!transfers && !walk.brings) find_own_and_seen(plan, command, &walk);
   find_accesses(&walk, out_variant);
   if (!transfers) return cost_operation(plan, command, machine, variants, number, diag, out_variant);
   cost_transfer(command, machine->queues[command->queue].dims, out_variant);

@@ -1,6 +1,6 @@
 #include "codegen/oncore/plan/operand_uses.h"
 
-#include "codegen/oncore/plan/tile_access.h"
+#include "codegen/oncore/plan/tile_seen.h"
 
 /* By target. */
 typedef struct TargetUses {
@@ -64,9 +64,10 @@ OperandUses operand_uses(Arena *arena, const Plan *plan, const PlanCommand *comm
 /* --- targets in place of sources --- */
 
 /* Whether |ref| holds windows once: an element of it is read at several points. */
-static bool is_window(const Kernel *kernel, const PlanCommand *command, const TileAccess *access, const PlanRef *ref) {
+static bool is_window(const Plan *plan, const PlanCommand *command, const TileAccess *access, const PlanRef *ref) {
   TileWindows windows;
-  return access->kind == TILE_LOAD && tile_load_windows(kernel, access->value, &windows) &&
+  if (tile_ref_is_seen(plan, access, ref)) return true;
+  return access->kind == TILE_LOAD && tile_load_windows(plan->kernel, access->value, &windows) &&
          tile_ref_is_window(&windows, command->points, ref);
 }
 
@@ -82,7 +83,7 @@ static void find_places_with_kernel(Arena *scratch, OperandUses *uses) {
     for (int32_t b = 0, source = 0; b < a && source < command->source_count; b++) {
       const TileAccess *read = &accesses.accesses[b];
       if (read->is_written) continue;
-      bool may_be = !is_window(kernel, command, read, &command->sources[source]);
+      bool may_be = !is_window(uses->plan, command, read, &command->sources[source]);
       uses->in_place[source++ * command->target_count + target] =
           may_be && tile_stores_in_place(kernel, &cover, read, written);
     }

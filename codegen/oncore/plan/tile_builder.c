@@ -2,6 +2,7 @@
 
 #include "base/checked_math.h"
 #include "codegen/oncore/plan/tile_parts.h"
+#include "codegen/oncore/plan/tile_seen.h"
 
 /* --- operands of commands --- */
 
@@ -317,6 +318,27 @@ static Status add_guards_of_taps(TileBuilder *builder, int32_t predicate, const 
   return STATUS_OK;
 }
 
+Status tile_pad(TileBuilder *builder, int32_t predicate, int32_t padding, int32_t *loaded) {
+  KernelValue choice = kernel_value_blank(KERNEL_APPLY, builder->plan->kernel->values[padding].type);
+  choice.opcode = HLO_SELECT;
+  choice.operand_count = 3;
+  choice.operands[0] = predicate;
+  choice.operands[1] = *loaded;
+  RETURN_IF_ERROR(tile_copy_value(builder, padding, &choice.operands[2]));
+  *loaded = kernel_draft_add_value(&builder->draft, choice);
+  return STATUS_OK;
+}
+
+/* From the array in the Buffer, as the Kernel does it. */
+static Status copy_seen_load(TileBuilder *builder, int32_t access, int32_t number, int32_t *out_value) {
+  const KernelValue *load = tile_load_value(builder->plan->kernel, number);
+  int32_t predicate = -1, padding = tile_load_padding(builder->plan->kernel, number);
+  if (load->predicate >= 0) RETURN_IF_ERROR(tile_copy_value(builder, load->predicate, &predicate));
+  IndexExpr address = tile_whole_index(builder, load->address);
+  *out_value = tile_add_guarded_load(builder, builder->access_buffers[access], address, predicate);
+  return padding >= 0 ? tile_pad(builder, predicate, padding, out_value) : STATUS_OK;
+}
+
 static Status copy_load(TileBuilder *builder, int32_t number, int32_t *out_value) {
   const Kernel *from = builder->plan->kernel;
   int32_t access = tile_access_of_load(from, &builder->cover, &builder->accesses, number);
@@ -327,6 +349,8 @@ static Status copy_load(TileBuilder *builder, int32_t number, int32_t *out_value
   if (builder->accesses.accesses[access].kind == TILE_UPDATED) {
     return copy_updated_load(builder, &from->values[number], access, out_value);
   }
+  if (tile_ref_is_seen(builder->plan, &builder->accesses.accesses[access], builder->access_refs[access]))
+    return copy_seen_load(builder, access, number, out_value);
   bool is_row = builder->accesses.accesses[access].kind == TILE_SCRATCH;
   IndexExpr address = is_row ? tile_access_address(builder, access, from->values[number].address)
                              : loaded_address(builder, access, number);

@@ -89,6 +89,8 @@ void tile_set_next(TileBuilder *builder, int32_t fold, int32_t next);
 void tile_add_store(TileBuilder *builder, int32_t buffer, IndexExpr address, int32_t value);
 void tile_add_guarded_store(TileBuilder *builder, int32_t buffer, IndexExpr address, int32_t value, int32_t predicate);
 
+/* |*loaded| where |predicate| is true, else constant |padding| of the plan's Kernel. */
+MUST_USE Status tile_pad(TileBuilder *builder, int32_t predicate, int32_t padding, int32_t *loaded);
 /* A value of the plan's Kernel and all it reads, loads coming from tiles.  STATUS_INVALID where a load has none. */
 MUST_USE Status tile_copy_value(TileBuilder *builder, int32_t value, int32_t *out_value);
 /* |address| of the plan's Kernel, with all it reads, for a buffer that is there as a whole. */

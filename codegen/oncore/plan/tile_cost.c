@@ -103,6 +103,34 @@ bool tile_fold_is_dot(const Kernel *kernel, int32_t fold) {
   return dot_products(kernel, fold).count > 0;
 }
 
+/* Whether |product| is one of those that a fold adds up. */
+static bool is_dot_product(const Kernel *kernel, int32_t product) {
+  for (int32_t f = 0; f < kernel->fold_count; f++) {
+    DotProducts products = dot_products(kernel, f);
+    for (int i = 0; i < products.count; i++)
+      if (products.values[i] == product) return true;
+  }
+  return false;
+}
+
+bool tile_value_is_factor(const Kernel *kernel, int32_t value) {
+  bool is_factor = false;
+  for (int32_t s = 0; s < kernel->stage_count; s++)
+    for (int32_t i = 0; i < kernel->stages[s].store_count; i++)
+      if (kernel->stages[s].stores[i].value == value) return false;
+  for (int32_t v = value + 1; v < kernel->value_count; v++) {
+    const KernelValue *reader = &kernel->values[v];
+    bool reads = false;
+    for (int i = 0; reader->kind == KERNEL_APPLY && i < reader->operand_count; i++)
+      reads = reads || reader->operands[i] == value;
+    if (!reads) continue;
+    bool is_widened = reader->opcode == HLO_CONVERT && factor_source(kernel, v) == value;
+    if (!is_dot_product(kernel, v) && !(is_widened && tile_value_is_factor(kernel, v))) return false;
+    is_factor = true;
+  }
+  return is_factor;
+}
+
 /* --- which values a run of stages computes --- */
 
 static void need(bool *needed, int32_t value) {

@@ -33,6 +33,9 @@ MUST_USE Status tile_operation_cycles(const PlanOperation *operation, const Mach
  * before or after it adds the other part. */
 bool tile_fold_is_dot(const Kernel *kernel, int32_t fold);
 
+/* Whether nothing but such products reads |value|, as it is or converted. */
+bool tile_value_is_factor(const Kernel *kernel, int32_t value);
+
 /* Rows of a strided transfer: contiguous runs of elements, the innermost axis last. */
 int64_t tile_transfer_rows(const int64_t *extents, const int64_t *strides, int32_t count);
 

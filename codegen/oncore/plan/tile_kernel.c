@@ -1,6 +1,7 @@
 #include "codegen/oncore/plan/tile_kernel.h"
 
 #include "codegen/oncore/plan/tile_builder.h"
+#include "codegen/oncore/plan/tile_seen.h"
 
 /* --- ragged ranges --- */
 
@@ -172,18 +173,6 @@ static IndexExpr load_address(TileBuilder *builder, const KernelValue *value, Ti
   return address;
 }
 
-/* |*loaded| where |predicate| is true, else constant |padding| of the plan's Kernel. */
-static Status pad(TileBuilder *builder, int32_t predicate, int32_t padding, int32_t *loaded) {
-  KernelValue choice = kernel_value_blank(KERNEL_APPLY, builder->plan->kernel->values[padding].type);
-  choice.opcode = HLO_SELECT;
-  choice.operand_count = 3;
-  choice.operands[0] = predicate;
-  choice.operands[1] = *loaded;
-  RETURN_IF_ERROR(tile_copy_value(builder, padding, &choice.operands[2]));
-  *loaded = kernel_draft_add_value(&builder->draft, choice);
-  return STATUS_OK;
-}
-
 static Status build_load(TileBuilder *builder) {
   const Kernel *from = builder->plan->kernel;
   const PlanCommand *command = builder->command;
@@ -222,13 +211,22 @@ static Status build_load(TileBuilder *builder) {
       tile_add_buffer(builder, KERNEL_RESULT, value->type, tile_ref_pointer(builder, &command->targets[0]));
   int32_t loaded = tile_add_guarded_load(builder, source, address, predicate);
   int32_t padding = tile_load_padding(from, command->value);
-  if (padding >= 0) RETURN_IF_ERROR(pad(builder, predicate, padding, &loaded));
+  if (padding >= 0) RETURN_IF_ERROR(tile_pad(builder, predicate, padding, &loaded));
   kernel_draft_add_stage(&builder->draft);
   tile_add_store(builder, target, tile_address(builder, &command->targets[0], axes, count), loaded);
   return STATUS_OK;
 }
 
 /* --- computations --- */
+
+/* What is seen of an array where it is, is all of the access's. */
+static Status check_seen(const TileBuilder *builder, const TileAccess *access, const PlanRef *ref) {
+  const PlanTensor *tensor = &builder->plan->tensors[ref->number];
+  int64_t begin, elements = builder->plan->kernel->buffers[access->buffer].element_count;
+  bool is_whole = index_is_constant(ref->ranges[0].begin, &begin) && begin == 0 && !ref->ranges[0].is_ragged &&
+                  ref->ranges[0].extent == elements && tensor->held == access->buffer;
+  return is_whole ? STATUS_OK : mismatch(builder, "what is seen where it is, is all of the array that it reads");
+}
 
 /* The command's operand for access |number| of |accesses|: sources are what is read only, targets what is written. */
 static Status bind_accesses(TileBuilder *builder) {
@@ -246,7 +244,10 @@ static Status bind_accesses(TileBuilder *builder) {
       return mismatch(builder, "an operand has the wrong type");
     KernelBufferRole role = !access->is_written ? KERNEL_OPERAND : KERNEL_IN_PLACE;
     if (access->kind == TILE_STORE || access->kind == TILE_INDEX) role = KERNEL_RESULT;
-    RETURN_IF_ERROR(check_axes(builder, ref, access->kind == TILE_UPDATED ? 1 : tile_access_rank(access)));
+    if (tile_ref_is_seen(builder->plan, access, ref))
+      RETURN_IF_ERROR(check_seen(builder, access, ref));
+    else
+      RETURN_IF_ERROR(check_axes(builder, ref, access->kind == TILE_UPDATED ? 1 : tile_access_rank(access)));
     builder->access_refs[i] = ref;
     builder->access_buffers[i] = tile_add_buffer(builder, role, access->type, tile_ref_pointer(builder, ref));
   }

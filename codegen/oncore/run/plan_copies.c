@@ -3,6 +3,7 @@
 #include "base/checked_math.h"
 #include "codegen/oncore/plan/tile_access.h"
 #include "codegen/oncore/plan/tile_cost.h"
+#include "codegen/oncore/plan/tile_seen.h"
 
 /* --- views of residents --- */
 
@@ -201,6 +202,40 @@ static bool is_plain_copy(const Plan *plan, int32_t number) {
   return in_place || fillers == 1;
 }
 
+/* --- tiles for arrays that are seen where they are --- */
+
+/* Whether computation |command| reads |tile| as that of load |value|. */
+static bool reads_as_load(const Plan *plan, const PlanCommand *command, int32_t tile, int32_t value) {
+  if (command->points == NULL || command->value >= 0 || command->index_value >= 0) return false;
+  TileCover cover = {command->points, command->first_stage, command->last_stage, command->keeps_accumulators, -1};
+  Arena *scratch = arena_create();
+  TileAccesses accesses = tile_accesses(scratch, plan->kernel, &cover);
+  int32_t place = tile_access_of_load(plan->kernel, &cover, &accesses, value);
+  bool is_it = place >= 0;
+  for (int32_t a = 0, source = 0; a < accesses.count && is_it; a++) {
+    if (accesses.accesses[a].is_written) continue;
+    const PlanRef *ref = &command->sources[source++];
+    is_it = a == place ? !ref->is_memory && ref->number == tile : ref->is_memory || ref->number != tile;
+  }
+  arena_destroy(scratch);
+  return is_it;
+}
+
+bool plan_may_see(const Plan *plan, int32_t number) {
+  const PlanCommand *load = &plan->commands[number];
+  int32_t tile = load->targets[0].number;
+  if (load->verb != PLAN_LOAD || load->value < 0 || plan->tensors[tile].is_alias) return false;
+  if (!tile_may_see(plan->kernel, load->value)) return false;
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    const PlanCommand *command = &plan->commands[c];
+    bool loads = command->verb == PLAN_LOAD && command->value == load->value;
+    bool writes = plan_count_refs(command->targets, command->target_count, tile) > 0;
+    bool reads = plan_count_refs(command->sources, command->source_count, tile) > 0;
+    if ((writes && !loads) || (reads && !reads_as_load(plan, command, tile, load->value))) return false;
+  }
+  return true;
+}
+
 /* --- tiles that are brought --- */
 
 /* Instances of a load: more than FEW_BROUGHT are a stream, beside which operations go on. */
@@ -287,7 +322,7 @@ static bool has_start(const Kernel *kernel, int32_t value) {
   return found;
 }
 
-double plan_brought_cycles(const Plan *plan, const MachineDescription *machine, int32_t buffer,
+double plan_brought_cycles(const Plan *plan, const MachineDescription *machine, int32_t buffer, bool sees,
                            bool *out_is_at_run_time) {
   double cycles = 0;
   *out_is_at_run_time = false;
@@ -298,7 +333,7 @@ double plan_brought_cycles(const Plan *plan, const MachineDescription *machine, 
     const PlanCommand *command = &plan->commands[c];
     int32_t value, reader;
     if (!plan_loads_memory(command) || memory_side(plan, command, buffer) == NULL || plan_is_copy(plan, c)) continue;
-    if (!plan_may_bring(plan, c, &value, &reader)) continue;
+    if ((sees && plan_may_see(plan, c)) || !plan_may_bring(plan, c, &value, &reader)) continue;
     *out_is_at_run_time = *out_is_at_run_time || (command->verb == PLAN_LOAD && has_start(plan->kernel, value));
     const PlanRef *tile = &command->targets[0];
     int64_t extents[KERNEL_MAX_DIMS];
@@ -329,11 +364,11 @@ bool plan_loads_again(const Plan *plan, int32_t buffer) {
   return whole <= plan->buffer_bytes && bytes - whole > whole / AGAIN;
 }
 
-bool plan_brings_stream(const Plan *plan, int32_t buffer) {
+bool plan_brings_stream(const Plan *plan, int32_t buffer, bool sees) {
   for (int32_t c = 0; c < plan->command_count; c++) {
     const PlanCommand *command = &plan->commands[c];
     if (!plan_loads_memory(command) || memory_side(plan, command, buffer) == NULL || plan_is_copy(plan, c)) continue;
-    if (plan_loop_instances(plan, command->loop) > FEW_BROUGHT) return true;
+    if (plan_loop_instances(plan, command->loop) > FEW_BROUGHT && !(sees && plan_may_see(plan, c))) return true;
   }
   return false;
 }
@@ -357,7 +392,16 @@ bool plan_reads_at_entry(const Plan *plan, int32_t buffer) {
   return reads;
 }
 
-bool plan_may_keep(const Plan *plan, int32_t buffer) {
+bool plan_sees(const Plan *plan, int32_t buffer) {
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    const PlanCommand *command = &plan->commands[c];
+    bool loads = plan_loads_memory(command) && memory_side(plan, command, buffer) != NULL;
+    if (loads && !plan_is_copy(plan, c) && plan_may_see(plan, c)) return true;
+  }
+  return false;
+}
+
+bool plan_may_keep(const Plan *plan, int32_t buffer, bool sees) {
   KernelBufferRole role = plan->kernel->buffers[buffer].role;
   int32_t transfers = 0;
   if (role != KERNEL_OPERAND && role != KERNEL_RESULT && role != KERNEL_IN_PLACE) return false;
@@ -374,22 +418,33 @@ bool plan_may_keep(const Plan *plan, int32_t buffer) {
     bool loads = role != KERNEL_RESULT && plan_loads_memory(command);
     bool stores = role != KERNEL_OPERAND && command->verb == PLAN_STORE;
     if (!loads && !stores) return false;
-    if (!plan_is_copy(plan, c) && (role != KERNEL_OPERAND || !plan_may_bring(plan, c, &value, &reader))) return false;
+    bool may_go =
+        plan_is_copy(plan, c) ||
+        (role == KERNEL_OPERAND && ((sees && plan_may_see(plan, c)) || plan_may_bring(plan, c, &value, &reader)));
+    if (!may_go) return false;
     transfers++;
   }
   return transfers > 0;
 }
 
-int64_t plan_copied_bytes(const Plan *plan, int32_t buffer) {
+/* Whether a load before |number| fills |tile| as well. */
+static bool is_filled_before(const Plan *plan, int32_t tile, int32_t number) {
+  for (int32_t c = 0; c < number; c++)
+    if (plan->commands[c].verb == PLAN_LOAD && plan->commands[c].targets[0].number == tile) return true;
+  return false;
+}
+
+int64_t plan_copied_bytes(const Plan *plan, int32_t buffer, bool sees) {
   int64_t bytes = 0;
   for (int32_t c = 0; c < plan->command_count; c++) {
     const PlanCommand *command = &plan->commands[c];
     if (memory_side(plan, command, buffer) == NULL) continue;
     const PlanRef *tile = command->verb == PLAN_LOAD ? &command->targets[0] : &command->sources[0];
     const PlanTensor *tensor = &plan->tensors[tile->number];
-    if (plan_stores_fold(plan, command) || !plan_is_copy(plan, c)) continue;
+    if (plan_stores_fold(plan, command) || (!plan_is_copy(plan, c) && !(sees && plan_may_see(plan, c)))) continue;
     if (is_used_in_place(plan, tile)) continue;                                /* the other array may still need it */
     if (command->verb == PLAN_STORE && is_updated_whole(plan, tile)) continue; /* counted where it is loaded */
+    if (is_filled_before(plan, tile->number, c)) continue;                     /* so is this */
     bytes += align_up(tensor->end - tensor->begin, plan->alignment);
   }
   return bytes;

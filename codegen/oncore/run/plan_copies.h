@@ -13,21 +13,25 @@ bool plan_reads_at_entry(const Plan *plan, int32_t buffer);
 
 /* Whether |buffer| of the plan's Kernel may be resident: an array that is read or written in boxes, each by tiles of
  * which one command fills each, or that a few loads bring in another way (padded, in steps): then operations do.  What
- * is scattered into may where one tile has all of it. */
-bool plan_may_keep(const Plan *plan, int32_t buffer);
+ * is scattered into may where one tile has all of it.  |sees|, here and below: products see it where it is if they can
+ * (plan_may_see). */
+bool plan_may_keep(const Plan *plan, int32_t buffer, bool sees);
 
 /* Bytes of the tiles that are copies of |buffer|, which may be resident: they are gone where it is. */
-int64_t plan_copied_bytes(const Plan *plan, int32_t buffer);
+int64_t plan_copied_bytes(const Plan *plan, int32_t buffer, bool sees);
 
 /* Cycles of those operations; |out_is_at_run_time|: run-time numbers say where some of them begin. */
-double plan_brought_cycles(const Plan *plan, const MachineDescription *machine, int32_t buffer,
+double plan_brought_cycles(const Plan *plan, const MachineDescription *machine, int32_t buffer, bool sees,
                            bool *out_is_at_run_time);
 
 /* Whether tiles load much of |buffer| more than once, more than halos; never where it is longer than the Buffer. */
 bool plan_loads_again(const Plan *plan, int32_t buffer);
 
 /* Whether a load of |buffer| by those is a stream: it comes so often that other operations go on beside it. */
-bool plan_brings_stream(const Plan *plan, int32_t buffer);
+bool plan_brings_stream(const Plan *plan, int32_t buffer, bool sees);
+
+/* Whether products may see |buffer| where it is, of which they read tiles otherwise. */
+bool plan_sees(const Plan *plan, int32_t buffer);
 
 /* --- commands --- */
 
@@ -49,6 +53,10 @@ bool plan_is_copy(const Plan *plan, int32_t number);
 /* Whether load |number| may be brought from its array in the Buffer, which has no box like its tile: as the Kernel's
  * load |*out_value| by the queue of computation |*out_reader|, at that one's points unless it says some. */
 bool plan_may_bring(const Plan *plan, int32_t number, int32_t *out_value, int32_t *out_reader);
+
+/* Whether load |number| goes when its array is in the Buffer, though that has no box like its tile: all commands that
+ * use the tile see the array where it is (tile_seen.h). */
+bool plan_may_see(const Plan *plan, int32_t number);
 
 /* --- views --- */
 

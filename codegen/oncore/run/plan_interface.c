@@ -61,6 +61,7 @@ bool plan_interface_pack(Arena *arena, const Kernel *kernel, const MachineDescri
   }
   *out_packed = (PlanInterface){.base = end, .count = interface->count, .residents = residents};
   out_packed->room = interface->room;
+  out_packed->sees = interface->sees;
   return true;
 }
 

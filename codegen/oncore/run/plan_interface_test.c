@@ -17,7 +17,7 @@ static PlanInterface scattered(const Plan *plan, bool is_above, PlanResident res
   int64_t begin = GAP;
   PlanInterface interface = {.residents = residents};
   for (int32_t b = 0; b < plan->kernel->buffer_count && interface.count < MOST_RESIDENTS; b++)
-    if (plan_may_keep(plan, b)) residents[interface.count++] = (PlanResident){.buffer = b};
+    if (plan_may_keep(plan, b, false)) residents[interface.count++] = (PlanResident){.buffer = b};
   for (int32_t r = interface.count - 1; r >= 0; r--) {
     const KernelBuffer *buffer = &plan->kernel->buffers[residents[r].buffer];
     residents[r].begin = begin;

@@ -23,6 +23,7 @@ typedef struct Keeper {
   HeldView *views;      /* by old view */
   bool *is_seen;        /* by old view: commands see the array in the Buffer so */
   bool *brings;         /* by old command: a load that is made within the Buffer */
+  bool *is_spared;      /* by old command: a load that goes, since what would read its tile sees the array */
   bool *loads_tiles;    /* by resident: the plan loads it tile by tile, each once */
   ARRAY(PlanTensor) tensors;
   ARRAY(PlanMemory) memories;
@@ -100,7 +101,7 @@ static void find_tile_loads(Keeper *keeper) {
     if (!is_loaded(keeper, resident)) continue;
     for (int32_t c = 0; c < old->command_count; c++) {
       if (resident_moved(keeper, &old->commands[c]) != r) continue;
-      is_once = is_once && !keeper->brings[c] &&
+      is_once = is_once && !keeper->brings[c] && !keeper->is_spared[c] &&
                 brings_all_once(old, &old->commands[c], &keeper->views[old->commands[c].sources[0].number], resident);
       loads++;
     }
@@ -141,7 +142,13 @@ static bool find_copies(Keeper *keeper) {
       continue;
     }
     const PlanRef *side = loads ? &command->sources[0] : &command->targets[0];
-    keeper->brings[c] = !plan_is_copy(old, c) && !plan_stores_fold(old, command);
+    bool is_copy = plan_is_copy(old, c) || plan_stores_fold(old, command);
+    keeper->is_spared[c] = !is_copy && keeper->interface->sees && plan_may_see(old, c);
+    keeper->brings[c] = !is_copy && !keeper->is_spared[c];
+    if (keeper->is_spared[c]) {
+      keeper->load[tile] = c;
+      continue;
+    }
     if (keeper->brings[c]) {
       keeper->stays[tile] = true;
       continue;
@@ -277,6 +284,20 @@ static PlanRef held_ref(Keeper *keeper, const PlanRef *ref, int32_t transfer) {
   return (PlanRef){false, keeper->view_tensor[part->number], part->range_count, ranges};
 }
 
+static PlanRef *whole_ref(Keeper *keeper, bool is_memory, int32_t number, int64_t elements) {
+  PlanRange *range = ARENA_NEW(keeper->arena, PlanRange);
+  PlanRef *ref = ARENA_NEW(keeper->arena, PlanRef);
+  *range = plan_range_whole(elements);
+  *ref = (PlanRef){is_memory, number, 1, range};
+  return ref;
+}
+
+/* All of the array that load |transfer| would bring elements of. */
+static PlanRef seen_ref(Keeper *keeper, int32_t transfer) {
+  int32_t buffer = keeper->old->memories[keeper->old->commands[transfer].sources[0].number].number;
+  return *whole_ref(keeper, false, holder_of(keeper, buffer), keeper->old->kernel->buffers[buffer].element_count);
+}
+
 /* |copies|: by old Tensor, the transfer that what |refs| mean is a copy by. */
 static const PlanRef *new_refs(Keeper *keeper, const PlanRef *refs, int32_t count, const int32_t *copies) {
   PlanRef *made = ARENA_COPY_ARRAY(keeper->arena, PlanRef, refs, count);
@@ -284,6 +305,8 @@ static const PlanRef *new_refs(Keeper *keeper, const PlanRef *refs, int32_t coun
     int32_t transfer = refs[i].is_memory ? -1 : copies[refs[i].number];
     if (refs[i].is_memory)
       made[i].number = memory_for(keeper, refs[i].number);
+    else if (transfer >= 0 && keeper->is_spared[transfer])
+      made[i] = seen_ref(keeper, transfer);
     else if (transfer >= 0)
       made[i] = held_ref(keeper, &refs[i], transfer);
     else
@@ -334,14 +357,6 @@ static void add_fold_move(Keeper *keeper, int32_t number, NodeArray *nodes) {
   add_command(keeper, number);
   array_last(&keeper->commands).sources = held;
   array_push(nodes, keeper->arena, ((PlanNode){PLAN_NODE_COMMAND, keeper->new_command[number]}));
-}
-
-static PlanRef *whole_ref(Keeper *keeper, bool is_memory, int32_t number, int64_t elements) {
-  PlanRange *range = ARENA_NEW(keeper->arena, PlanRange);
-  PlanRef *ref = ARENA_NEW(keeper->arena, PlanRef);
-  *range = plan_range_whole(elements);
-  *ref = (PlanRef){is_memory, number, 1, range};
-  return ref;
 }
 
 /* A flat view of |buffer|. */
@@ -474,6 +489,7 @@ Status plan_keep(Arena *arena, const Plan *plan, const MachineDescription *machi
   keeper.views = ARENA_NEW_ARRAY(arena, HeldView, plan->memory_count);
   keeper.is_seen = ARENA_NEW_ARRAY(arena, bool, plan->memory_count);
   keeper.brings = ARENA_NEW_ARRAY(arena, bool, plan->command_count);
+  keeper.is_spared = ARENA_NEW_ARRAY(arena, bool, plan->command_count);
   keeper.new_command = ARENA_NEW_ARRAY(arena, int32_t, plan->command_count);
   keeper.loads_tiles = ARENA_NEW_ARRAY(arena, bool, interface->count);
   copy_space(&keeper);

@@ -33,6 +33,7 @@ typedef struct PlanInterface {
   int32_t count;
   const PlanResident *residents; /* by rising number of their buffers */
   PlanRoom room;                 /* of the plan below it */
+  bool sees;                     /* products see residents where they are if they can (plan_copies.h) */
 } PlanInterface;
 
 /* |plan|, which holds nothing, under |interface|, whose buffers may be resident (plan_may_keep): commands read and

@@ -14,7 +14,7 @@ static PlanInterface all_resident(const Plan *plan, bool is_needed, PlanResident
   PlanInterface interface = {.residents = residents};
   for (int32_t b = 0; b < plan->kernel->buffer_count && interface.count < MOST_RESIDENTS; b++) {
     const KernelBuffer *buffer = &plan->kernel->buffers[b];
-    if (!plan_may_keep(plan, b)) continue;
+    if (!plan_may_keep(plan, b, false)) continue;
     bool is_there = buffer->role != KERNEL_RESULT;
     residents[interface.count++] = (PlanResident){b, interface.base, is_there, !is_there && is_needed, 0};
     interface.base += align_up(buffer->element_count * type_storage_bytes(buffer->type), plan->alignment);
@@ -203,7 +203,7 @@ static void plan_keep_refuses_slices_of_a_scatter(void **state) {
   MachineDescription *machine = make_machine(fixture, "vp-tiny");
   const Plan *plan = make_plan(fixture, SCATTERED_ROWS, machine);
   for (int32_t b = 0; b < plan->kernel->buffer_count; b++)
-    assert_true(plan_may_keep(plan, b) == (plan->kernel->buffers[b].role != KERNEL_IN_PLACE));
+    assert_true(plan_may_keep(plan, b, false) == (plan->kernel->buffers[b].role != KERNEL_IN_PLACE));
 }
 
 #define COLUMNS                                                             \
@@ -228,8 +228,43 @@ static void plan_keep_brings_what_is_no_box(void **state) {
   assert_int_equal(brought, 2);
   /* 960 elements that lie side by side are 60 vectors, the column 2 vectors of a gather, and both start */
   bool is_at_run_time = true;
-  assert_true(plan_brought_cycles(plan, machine, residents[0].buffer, &is_at_run_time) == 60 + 2 * 8 + 2 * 16);
+  assert_true(plan_brought_cycles(plan, machine, residents[0].buffer, false, &is_at_run_time) == 60 + 2 * 8 + 2 * 16);
   assert_false(is_at_run_time);
+}
+
+#define CONVOLUTION                                                                        \
+  "HloModule m\nENTRY e { x = f32[2,24,24,4] parameter(0) w = f32[3,3,4,8] parameter(1)\n" \
+  "  ROOT y = f32[2,24,24,8] convolution(x, w), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f }\n"
+
+/* The image of a convolution is padded, and its windows overlap.  Where it is in the Buffer the products see it as it
+ * is: nothing brings tiles of it, which take no room, and nothing else takes more time. */
+static void plan_keep_lets_products_see_windows(void **state) {
+  Fixture *fixture = *state;
+  MachineDescription *tiny = make_machine(fixture, "vp-tiny"), *machine = large_machine(fixture);
+  tiny->buffer.size = 8192;
+  Plan plan = *make_plan(fixture, CONVOLUTION, tiny);
+  plan.buffer_bytes = machine_buffer_usable(machine);
+  PlanResident image = {.buffer = 0, .is_there = true};
+  PlanInterface interface = {.base = align_up(2 * 24 * 24 * 4 * 4, plan.alignment), .count = 1, .residents = &image};
+  interface.sees = true;
+  assert_true(plan_may_keep(&plan, 0, true) && plan_sees(&plan, 0) && plan_copied_bytes(&plan, 0, true) > 0);
+  assert_false(plan_brings_stream(&plan, 0, true));
+  bool is_at_run_time;
+  assert_true(plan_brought_cycles(&plan, machine, 0, true, &is_at_run_time) == 0);
+  const Plan *kept = keep(fixture, &plan, machine, &interface);
+  assert_non_null(kept);
+  PlanVerdict before = prove(fixture, &plan, machine), after = prove(fixture, kept, machine);
+  assert_int_equal(hazard_report_faults(&after.hazards), 0);
+  assert_int_equal(transfers_of(kept, 0), 0);
+  int32_t seen = 0;
+  for (int32_t c = 0; c < kept->command_count; c++) {
+    assert_false(plan_brings_held(&kept->commands[c]));
+    for (int32_t i = 0; kept->commands[c].verb == PLAN_DOT && i < kept->commands[c].source_count; i++)
+      seen += kept->tensors[kept->commands[c].sources[i].number].hold == PLAN_FINDS;
+  }
+  assert_true(seen > 0);
+  assert_true(after.simulation.cycles < before.simulation.cycles);
+  assert_true(before.simulation.memory_bytes - after.simulation.memory_bytes >= 2 * 24 * 24 * 4 * 4);
 }
 
 static void plan_keep_refuses_residents_beyond_the_end(void **state) {
@@ -341,6 +376,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(plan_keep_updates_at_computed_places, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_refuses_slices_of_a_scatter, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_brings_what_is_no_box, create, destroy),
+      cmocka_unit_test_setup_teardown(plan_keep_lets_products_see_windows, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_refuses_residents_beyond_the_end, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_says_when_tiles_do_not_fit, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_loads_the_rest_of_a_part, create, destroy),

@@ -192,7 +192,7 @@ const Plan *plan_split(Arena *arena, const Plan *plan, const PlanInterface *inte
   made->tensors = splitter.tensors.data;
   made->tensor_count = (int32_t)splitter.tensors.count;
   for (int32_t r = 0; r < interface->count; r++)
-    if (!plan_may_keep(made, interface->residents[r].buffer)) return NULL;
+    if (!plan_may_keep(made, interface->residents[r].buffer, interface->sees)) return NULL;
   return made;
 }
 

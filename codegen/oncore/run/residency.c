@@ -4,12 +4,16 @@
 
 #include "base/checked_math.h"
 #include "base/packing/packing.h"
+#include "codegen/oncore/plan/tile_seen.h"
 #include "codegen/oncore/run/plan_copies.h"
 #include "codegen/oncore/run/residency_internal.h"
 #include "hlo/analysis/execution_counts.h"
 
 /* What is to stay in part would save, as a whole, one of so many parts of the Kernels' cycles at least. */
 enum { PART_SHARE = 100 };
+
+/* Bytes of a resident that takes no room to speak of: scales of a norm, sums. */
+enum { LITTLE = 4096 };
 
 /* How often what is left by residents without a place is filled again. */
 enum { MOST_REFILLS = 4 };
@@ -27,7 +31,8 @@ double residency_move_cycles(const MachineDescription *machine, int64_t bytes, b
 }
 
 bool residency_may_keep(const ResidencyModel *model, const Plan *plan, int32_t buffer) {
-  return plan_may_keep(plan, buffer) && (model->policy.brings_streams || !plan_brings_stream(plan, buffer));
+  bool sees = model->policy.sees_windows;
+  return plan_may_keep(plan, buffer, sees) && (model->policy.brings_streams || !plan_brings_stream(plan, buffer, sees));
 }
 
 const RunTouch *residency_touch(const Chooser *chooser, int64_t number) {
@@ -84,6 +89,7 @@ bool residency_is_fixed(const Chooser *chooser, int32_t event) {
 /* What |event|'s Kernel finds and leaves, with its own tiles from |base| to at most |limit|. */
 static PlanInterface interface_at(const Chooser *chooser, int32_t event, int64_t base, int64_t limit) {
   PlanInterface interface = {.base = base, .limit = limit, .room = chooser->rooms[event]};
+  interface.sees = chooser->sees[event];
   int32_t begin = chooser->touches.begins[event], end = chooser->touches.begins[event + 1];
   PlanResident *residents = ARENA_NEW_ARRAY(chooser->arena, PlanResident, end - begin + 1);
   const RunEvent *of = &chooser->touches.events.data[event];
@@ -185,7 +191,8 @@ static bool brings_stream(const Chooser *chooser, const RunCandidate *candidate)
   for (int32_t t = begins[candidate->first]; t < begins[candidate->last + 1]; t++) {
     const RunTouch *touch = residency_touch(chooser, t);
     if (!run_candidate_has(candidate, touch) || !touch->reads) continue;
-    if (plan_brings_stream(residency_plan(chooser, touch->event), touch->buffer)) return true;
+    bool sees = chooser->model->policy.sees_windows;
+    if (plan_brings_stream(residency_plan(chooser, touch->event), touch->buffer, sees)) return true;
   }
   return false;
 }
@@ -384,6 +391,10 @@ static int64_t count_tight(const Chooser *chooser) {
   return count;
 }
 
+typedef int (*CompareCandidates)(const void *left, const void *right);
+
+/* What stays longest first: then little that stays long lies above much that does not, and leaves tiles the room above.
+ */
 static int compare_lives(const void *left, const void *right) {
   const RunCandidate *a = *(RunCandidate *const *)left, *b = *(RunCandidate *const *)right;
   int32_t a_life = a->last - a->first, b_life = b->last - b->first;
@@ -392,14 +403,23 @@ static int compare_lives(const void *left, const void *right) {
   return a < b ? -1 : a > b;
 }
 
-/* Each as low as those before it let it, what stays longest first: then little that stays long lies above much that
- * does not, and leaves tiles the room above. */
-static void place_by_lives(Chooser *chooser) {
+/* Little first, as above, then the largest: parts that follow one another lie right above what is little and below the
+ * weights that come and go meanwhile. */
+static int compare_sizes(const void *left, const void *right) {
+  const RunCandidate *a = *(RunCandidate *const *)left, *b = *(RunCandidate *const *)right;
+  bool a_is_little = a->held <= LITTLE, b_is_little = b->held <= LITTLE;
+  if (a_is_little != b_is_little) return a_is_little ? -1 : 1;
+  if (!a_is_little && a->held != b->held) return a->held > b->held ? -1 : 1;
+  return compare_lives(left, right);
+}
+
+/* Each as low as those before it let it, in the order of |compare|. */
+static void place_in_order(Chooser *chooser, CompareCandidates compare) {
   int64_t count = chooser->candidates.all.count, used = 0;
   RunCandidate **order = chooser->order;
   for (int64_t c = 0; c < count; c++)
     if (candidate_at(chooser, c)->is_taken) order[used++] = candidate_at(chooser, c);
-  if (used > 1) qsort(order, (size_t)used, sizeof *order, compare_lives);
+  if (used > 1) qsort(order, (size_t)used, sizeof *order, compare);
   RunCandidate **placed = chooser->placed; /* from the bottom up */
   for (int64_t i = 0; i < used; i++) {
     RunCandidate *candidate = order[i];
@@ -434,18 +454,23 @@ static Status place_packed(Chooser *chooser) {
   return status;
 }
 
-/* As base/packing says, in the least height; or by lives, where more Kernels find room then. */
+/* As base/packing says, in the least height; or in another order, where more Kernels find room then. */
 static Status place(Chooser *chooser) {
+  static const CompareCandidates orders[] = {compare_lives, compare_sizes};
   int64_t count = chooser->candidates.all.count;
   RETURN_IF_ERROR(place_packed(chooser));
   find_bases(chooser);
   int64_t tight = count_tight(chooser);
-  if (tight == 0) return STATUS_OK;
-  for (int64_t c = 0; c < count; c++) chooser->packed[c] = candidate_at(chooser, c)->begin;
-  place_by_lives(chooser);
-  find_bases(chooser);
-  if (count_tight(chooser) < tight) return STATUS_OK;
-  for (int64_t c = 0; c < count; c++) candidate_at(chooser, c)->begin = chooser->packed[c];
+  for (size_t o = 0; o < sizeof orders / sizeof *orders && tight > 0; o++) {
+    for (int64_t c = 0; c < count; c++) chooser->packed[c] = candidate_at(chooser, c)->begin;
+    place_in_order(chooser, orders[o]);
+    find_bases(chooser);
+    int64_t here = count_tight(chooser);
+    if (here >= tight) {
+      for (int64_t c = 0; c < count; c++) candidate_at(chooser, c)->begin = chooser->packed[c];
+    }
+    tight = min_i64(tight, here);
+  }
   find_bases(chooser);
   return STATUS_OK;
 }
@@ -687,6 +712,7 @@ static Status choose(Chooser *chooser, const HloComputation *computation) {
   chooser->limits = ARENA_NEW_ARRAY(arena, int64_t, events);
   chooser->tiles = ARENA_NEW_ARRAY(arena, int64_t, events);
   chooser->rooms = ARENA_NEW_ARRAY(arena, PlanRoom, events);
+  chooser->sees = ARENA_NEW_ARRAY(arena, bool, events);
   chooser->plans = ARENA_NEW_ARRAY(arena, EventPlans, events);
   chooser->order = ARENA_NEW_ARRAY(arena, RunCandidate *, candidates);
   chooser->placed = ARENA_NEW_ARRAY(arena, RunCandidate *, candidates);
@@ -694,7 +720,9 @@ static Status choose(Chooser *chooser, const HloComputation *computation) {
   chooser->estimate = 0;
   for (int32_t e = 0; e < chooser->touches.events.count; e++) {
     const Plan *plan = residency_plan(chooser, e);
-    if (plan != NULL) chooser->estimate += plan->estimate * times_at(chooser, e);
+    if (plan == NULL) continue;
+    chooser->estimate += plan->estimate * times_at(chooser, e);
+    chooser->sees[e] = chooser->model->policy.sees_windows && tile_kernel_may_see(plan->kernel);
   }
   RETURN_IF_ERROR(take_best(chooser));
   spread_tiles(chooser);

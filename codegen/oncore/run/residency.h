@@ -24,6 +24,7 @@
 /* What the choice goes by, besides the loads of an array by one Kernel after another. */
 typedef struct ResidencyPolicy {
   bool brings_streams; /* operations may bring what was a stream of loads (plan_brings_stream) */
+  bool sees_windows;   /* products see arrays in the Buffer where they are (plan_may_see) */
   bool counts_again;   /* what one Kernel loads again and again (plan_loads_again), it loads once where that stays */
   bool knows_held;     /* plans in less room are made knowing which arrays of a Kernel the Buffer has */
   bool refills;        /* what has room but finds no place leaves it to others, parts of it among them */

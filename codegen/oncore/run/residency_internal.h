@@ -38,6 +38,7 @@ typedef struct Chooser {
   CandidateArray *there;                  /* by event: what is taken, in the order of candidates */
   int64_t *bases, *limits;                /* by event: the most room between places of what is taken */
   int64_t *tiles;                         /* by event: where the Kernel's own tiles begin, there or further up */
+  bool *sees;                             /* by event: its products see what is resident, if they can */
   PlanRoom *rooms;                        /* by event: what the Kernel's plan is made for */
   RunCandidate **order, **placed;         /* what is taken, in an order of its user; the places of those so far */
   int64_t *packed;                        /* by candidate: a place to go back to */

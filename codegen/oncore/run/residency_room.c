@@ -43,8 +43,9 @@ static bool is_first_resident(const Chooser *chooser, int32_t event, int32_t num
 }
 
 /* Bytes of the tiles of |of| that are copies of |buffer|. */
-static int64_t copied_bytes(const EventPlan *of, int32_t buffer) {
-  if (of->copied[buffer] < 0) of->copied[buffer] = plan_copied_bytes(of->plan, buffer);
+static int64_t copied_bytes(const Chooser *chooser, const EventPlan *of, int32_t buffer) {
+  bool sees = chooser->model->policy.sees_windows;
+  if (of->copied[buffer] < 0) of->copied[buffer] = plan_copied_bytes(of->plan, buffer, sees);
   return of->copied[buffer];
 }
 
@@ -52,7 +53,7 @@ int64_t residency_replaced_bytes(const Chooser *chooser, int32_t event) {
   const EventPlan *of = plan_at(chooser, event);
   int64_t bytes = 0;
   for (int32_t t = chooser->touches.begins[event]; of->plan != NULL && t < chooser->touches.begins[event + 1]; t++) {
-    if (is_first_resident(chooser, event, t)) bytes += copied_bytes(of, residency_touch(chooser, t)->buffer);
+    if (is_first_resident(chooser, event, t)) bytes += copied_bytes(chooser, of, residency_touch(chooser, t)->buffer);
   }
   return bytes;
 }
@@ -64,7 +65,7 @@ uint64_t residency_held_buffers(const Chooser *chooser, int32_t event) {
     const RunCandidate *resident = chooser->resident_of[t];
     int32_t buffer = residency_touch(chooser, t)->buffer;
     bool is_whole = resident != NULL && resident->held == resident->bytes.bytes;
-    if (!is_whole || buffer < 0 || buffer >= PLAN_ROOM_BUFFERS || copied_bytes(of, buffer) == 0) continue;
+    if (!is_whole || buffer < 0 || buffer >= PLAN_ROOM_BUFFERS || copied_bytes(chooser, of, buffer) == 0) continue;
     held |= (uint64_t)1 << buffer;
   }
   return held;

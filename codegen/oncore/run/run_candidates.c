@@ -243,7 +243,8 @@ static double cycles_of(const RunCandidates *candidates, const RunTouch *touch) 
   }
   if (!touch->reads) return cycles;
   bool is_step; /* a slice of each step, which is read once */
-  double brought = plan_brought_cycles(plan, candidates->machine, touch->buffer, &is_step);
+  double brought =
+      plan_brought_cycles(plan, candidates->machine, touch->buffer, candidates->model->policy.sees_windows, &is_step);
   return (is_step && is_hidden(candidates, touch) ? 0 : cycles) - brought;
 }
 
