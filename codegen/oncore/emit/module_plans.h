@@ -39,7 +39,8 @@ typedef struct ModulePlan {
   bool is_resident;       /* it works in a space shared with others: something is in the Buffer before or after it, or
                              it is a file's and needs more memory than the plan that it stands for */
   bool is_move;           /* of no Kernel: a LoopMove's */
-  int64_t base, limit;    /* RESIDENT: its own tiles lie between these bytes of the Buffer (PlanInterface) */
+  int64_t base, limit;    /* RESIDENT: its own tiles lie between these bytes of the Buffer (PlanInterface) … */
+  int64_t low;            /* … and might from here on, in all of its uses */
   const PlanInterface *interface; /* of module_plans_keep; NULL: nothing is resident around it */
 } ModulePlan;
 

@@ -301,10 +301,15 @@ static const Plan *plan_with_name(const PlanKeeper *keeper, const Plan *plan, St
 static int32_t number_under(PlanKeeper *keeper, const KernelUse *use, const PlanInterface *interface, StringView name) {
   KeptPlan *kept = kept_plan(keeper, use, interface);
   int64_t number;
-  if (int_map_find(&keeper->number_of_kept, (uintptr_t)kept, &number)) return (int32_t)number;
+  if (int_map_find(&keeper->number_of_kept, (uintptr_t)kept, &number)) {
+    ModulePlan *shared = &keeper->plans.data[number];
+    shared->low = max_i64(shared->low, interface->low);
+    return (int32_t)number;
+  }
   const Plan *plan = plan_with_name(keeper, kept->plan, name);
   ModulePlan made = {.plan = plan, .verdict = kept->verdict, .is_resident = true};
   made.base = interface->base;
+  made.low = interface->low;
   made.limit = interface->limit;
   made.interface = interface;
   number = add_plan(keeper, made);

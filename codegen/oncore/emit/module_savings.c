@@ -75,6 +75,7 @@ static bool try_plan(Saver *saver, const Plan *plan, const PlanInterface *interf
   best->plan = kept;
   best->verdict = verdict;
   best->is_resident = true;
+  best->base = interface->base;
   return true;
 }
 
@@ -122,14 +123,18 @@ static void try_beside(Saver *saver, const Plan *below, const PlanInterface *int
   if (!fits) try_room(saver, below, room, held, interface, best);
 }
 
-/* Both ways: what is held may need tiles after all where operations bring it. */
+/* Both ways: what is held may need tiles after all where operations bring it.  And from where tiles begin now, then
+ * from where room begins: there they wait for those of the Kernel before. */
 static bool save(Saver *saver, int32_t plan) {
-  static const PlanInterface nothing = {0};
   ModulePlan *of = &saver->plans[plan], best = *of;
-  const PlanInterface *interface = of->interface != NULL ? of->interface : &nothing;
+  PlanInterface interface = of->interface != NULL ? *of->interface : (PlanInterface){0};
   const Plan *below = plan_before(saver, plan)->plan;
-  try_beside(saver, below, interface, true, &best);
-  try_beside(saver, below, interface, false, &best);
+  int64_t bases[] = {interface.base, of->low};
+  for (int b = 0; b < 2 && (b == 0 || bases[1] < bases[0]); b++) {
+    interface.base = bases[b];
+    try_beside(saver, below, &interface, true, &best);
+    try_beside(saver, below, &interface, false, &best);
+  }
   bool is_better = best.plan != of->plan;
   *of = best;
   return is_better;

@@ -29,6 +29,7 @@ enum { PLAN_ROOM_BUFFERS = 64 };
 typedef struct PlanInterface {
   int64_t base;  /* bytes of the Buffer that are taken, residents of this Kernel and of others, or tiles of the one
                     before it; its own come after them */
+  int64_t low;   /* at most |base|: from there on nothing is taken but tiles of the one before it */
   int64_t limit; /* where its own end at the latest; 0: with the Buffer */
   int32_t count;
   const PlanResident *residents; /* by rising number of their buffers */

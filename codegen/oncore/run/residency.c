@@ -88,7 +88,7 @@ bool residency_is_fixed(const Chooser *chooser, int32_t event) {
 
 /* What |event|'s Kernel finds and leaves, with its own tiles from |base| to at most |limit|. */
 static PlanInterface interface_at(const Chooser *chooser, int32_t event, int64_t base, int64_t limit) {
-  PlanInterface interface = {.base = base, .limit = limit, .room = chooser->rooms[event]};
+  PlanInterface interface = {.base = base, .low = base, .limit = limit, .room = chooser->rooms[event]};
   interface.sees = chooser->sees[event];
   int32_t begin = chooser->touches.begins[event], end = chooser->touches.begins[event + 1];
   PlanResident *residents = ARENA_NEW_ARRAY(chooser->arena, PlanResident, end - begin + 1);
@@ -686,8 +686,9 @@ static void keep_choice(Chooser *chooser) {
   for (int32_t e = 0; e < chooser->touches.events.count; e++) {
     const RunEvent *event = &chooser->touches.events.data[e];
     if (event->use == NULL || is_plain(chooser, e)) continue;
-    array_push(&chooser->uses, chooser->arena,
-               ((ResidentUse){event->use, interface_at(chooser, e, chooser->tiles[e], chooser->limits[e])}));
+    PlanInterface interface = interface_at(chooser, e, chooser->tiles[e], chooser->limits[e]);
+    interface.low = min_i64(interface.base, align_up(chooser->bases[e], max_i64(chooser->machine->buffer.align, 1)));
+    array_push(&chooser->uses, chooser->arena, ((ResidentUse){event->use, interface}));
   }
   for (int32_t l = 0; l < chooser->touches.loops.count; l++) {
     ResidentLoop moves = loop_moves(chooser, l);
