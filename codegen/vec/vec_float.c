@@ -1,5 +1,6 @@
 /* Floating point but for the transcendental functions.  bf16 is a float here, and f16 either a float or itself;
  * vec_apply rounds. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -64,19 +65,29 @@ static bool has_short_quotients(PrimitiveType type, double divisor) {
   return divisor >= 1 / most && divisor <= most;
 }
 
+/* |value| between the largest numbers of |type|: never infinite. */
+static LLVMValueRef bounded(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes) {
+  LLVMBuilderRef b = vec->builder;
+  double most = type == TYPE_F64 ? DBL_MAX : (double)FLT_MAX;
+  LLVMValueRef upper = vec_constant_double(vec, type, most, lanes),
+               lower = vec_constant_double(vec, type, -most, lanes);
+  value = LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOLT, value, upper, ""), value, upper, "");
+  return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOGT, value, lower, ""), value, lower, "");
+}
+
 /* x/divisor as the nearest to x·r, corrected by what remains (Markstein), in a quarter of a division's time; of zeros
- * the signs are right since what is too much is taken away.  Infinite x and products have no remainder.  Quotients
- * below 2^-100 (f64: 2^-900), whose remainder may be below the least number, may be one unit off. */
+ * the signs are right since what is too much is taken away.  x·r may be infinite where the quotient is not, so it is
+ * bounded: what remains of an infinite x or quotient makes it infinite again.  Quotients below 2^-100 (f64: 2^-900),
+ * whose remainder may be below the least number, may be one unit off. */
 static LLVMValueRef short_quotient(const VecBuilder *vec, PrimitiveType type, LLVMValueRef x, double divisor,
                                    int lanes) {
   LLVMBuilderRef b = vec->builder;
   double reciprocal = type == TYPE_F64 ? 1 / divisor : (double)(1 / (float)divisor);
   LLVMValueRef product = LLVMBuildFMul(b, x, vec_constant_double(vec, type, reciprocal, lanes), "");
+  product = bounded(vec, type, product, lanes);
   LLVMValueRef beyond =
       vec_multiply_add(vec, type, product, vec_constant_double(vec, type, divisor, lanes), LLVMBuildFNeg(b, x, ""));
-  LLVMValueRef quotient =
-      vec_multiply_add(vec, type, beyond, vec_constant_double(vec, type, -reciprocal, lanes), product);
-  return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealORD, quotient, quotient, ""), quotient, product, "");
+  return vec_multiply_add(vec, type, beyond, vec_constant_double(vec, type, -reciprocal, lanes), product);
 }
 
 /* Bytes (pixels by 255) have no exceptions. */
