@@ -89,9 +89,10 @@ int64_t kernel_unrolled_steps(const Kernel *kernel) {
 
 /* --- pieces for threads --- */
 
-/* More chunks even out how fast threads are; those of contractions that stream a factor go through all of its pages
- * each.  A dozen even out cores that differ by a tenth, where each is far longer than what it costs to begin one: in
- * Kernels that are worth LONG_CHUNKS at least. */
+/* Chunks for each thread.  With more of them, threads that are not equally fast end nearer to one another: a dozen do
+ * for cores that differ by a tenth.  Kernels that are not worth LONG_CHUNKS of the shortest chunks get fewer, since
+ * each costs something to begin; so do contractions that stream a factor, all of whose pages each chunk goes through.
+ */
 enum {
   LOOP_CHUNKS_PER_WORKER = 12,
   SHORT_CHUNKS_PER_WORKER = 4,
@@ -101,9 +102,9 @@ enum {
   TILE_CHUNKS_PER_WORKER = 12
 };
 
-/* Where |worthwhile| chunks of the shortest kind would be. */
-static int64_t chunks_for_time(int64_t worthwhile, int64_t chunks_per_worker) {
-  return worthwhile >= LONG_CHUNKS ? chunks_per_worker : min_i64(chunks_per_worker, SHORT_CHUNKS_PER_WORKER);
+/* For a Kernel whose time is worth |worthwhile| of the shortest chunks: |most| of them, or fewer where it is short. */
+static int64_t chunks_for_time(int64_t worthwhile, int64_t most) {
+  return worthwhile >= LONG_CHUNKS ? most : min_i64(most, SHORT_CHUNKS_PER_WORKER);
 }
 
 /* |pieces|: as many as there may be; more than |most| runs of them are not worthwhile. */
