@@ -114,8 +114,8 @@ static bool find_row_scatter(HloInstruction *scatter, RowScatter *out) {
   return takes_whole_rows(scatter, out);
 }
 
-/* It lies in memory whoever reads it. */
-static bool is_stored(const HloInstruction *value) {
+/* It lies in memory already: to read some rows once more costs little. */
+static bool is_in_memory(const HloInstruction *value) {
   return value->opcode == HLO_PARAMETER || value->opcode == HLO_GET_TUPLE_ELEMENT;
 }
 
@@ -123,15 +123,15 @@ static bool is_step_of_two(HloOpcode opcode) {
   return opcode == HLO_ADD || opcode == HLO_SUBTRACT || opcode == HLO_MULTIPLY || opcode == HLO_DIVIDE;
 }
 
-static bool is_stored_or_splat(const HloInstruction *value) {
-  return is_stored(value) || (value->opcode == HLO_BROADCAST && value->operands[0]->shape->rank == 0);
+static bool is_in_memory_or_splat(const HloInstruction *value) {
+  return is_in_memory(value) || (value->opcode == HLO_BROADCAST && value->operands[0]->shape->rank == 0);
 }
 
 /* An array that costs no more where its rows are computed once more: weights that decay, a rate. */
 static bool is_cheap(const HloInstruction *value) {
   if (!is_plain_array(value)) return false;
-  if (!is_step_of_two(value->opcode)) return is_stored_or_splat(value);
-  return is_stored_or_splat(value->operands[0]) && is_stored_or_splat(value->operands[1]);
+  if (!is_step_of_two(value->opcode)) return is_in_memory_or_splat(value);
+  return is_in_memory_or_splat(value->operands[0]) && is_in_memory_or_splat(value->operands[1]);
 }
 
 /* What |value| is where no row is added; what is added goes to |update|'s scatters.  It is made of them by operations
@@ -207,7 +207,7 @@ static bool is_worthwhile(const RowUpdate *update, const MachineDescription *mac
   if (rows > INT32_MAX || bytes / rows < LEAST_ROW_BYTES) return false;
   if (!machine_has_buffer(machine)) {
     int64_t percent = update->keeps_others ? MOST_ROWS_PERCENT : MOST_ROWS_BESIDE_ALL_PERCENT;
-    if (!update->keeps_others && !is_stored(update->table)) return false;
+    if (!update->keeps_others && !is_in_memory(update->table)) return false;
     return bytes >= LEAST_TABLE_BYTES && places <= rows * percent / 100;
   }
   /* A scatter to memory goes through all of the table there, as what updates all of it does once more. */

@@ -142,15 +142,13 @@ static Status run_short_rows(HloPassContext *context, HloModule *module, bool *o
   int64_t count;
   HloComputation **computations = control_computations(module, context->scratch, &count);
   for (int64_t i = 0; i < count; i++) {
-    int64_t length;
-    HloInstruction **order = hlo_computation_post_order(computations[i], context->scratch, &length);
+    int64_t candidates;
     bool changed = false;
-    ControlEdges control;
-    control_edges_init(&control, computations[i], context->scratch);
-    for (int64_t k = 0; k < length; k++) {
+    HloInstruction **order = control_edges_free_order(computations[i], context->scratch, &candidates);
+    for (int64_t k = 0; k < candidates; k++) {
       ShortRows rows;
-      if (order[k]->opcode != HLO_FUSION || control_edges_touch(&control, order[k])) continue;
-      if (!find_rows(order[k], &rows)) continue;
+      if (order[k]->opcode != HLO_FUSION || !find_rows(order[k], &rows) || !hlo_pass_may_rewrite(context)) continue;
+      hlo_pass_count_rewrite(context, "short-rows", order[k]);
       widen(&rows, context->scratch);
       changed = true;
     }
