@@ -113,8 +113,9 @@ StringMap *kept_plans_strips(KeptPlans *cache);
 MUST_USE Status module_plans_keep(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
                                   const KernelTable *kernels, const TilerOptions *options, ResidencyPolicy policy,
                                   KeptPlans *cache, DiagSink *diag, ModulePlans *plans);
-/* How Kernels are cut: along points, sums as well (run_strips.h), or into strips that take turns (run_rounds.h). */
-typedef enum PlansCutWay { PLANS_CUT_POINTS, PLANS_CUT_SUMS, PLANS_CUT_ROUNDS } PlansCutWay;
+/* How Kernels are cut: along points, sums as well (run_strips.h), or into strips that take turns (run_rounds.h), where
+ * large Kernels begin sequences anew or do not. */
+typedef enum PlansCutWay { PLANS_CUT_POINTS, PLANS_CUT_SUMS, PLANS_CUT_ROUNDS, PLANS_CUT_ROUNDS_ANEW } PlansCutWay;
 
 typedef struct PlansCut {
   PlansCutWay way;
@@ -125,6 +126,7 @@ typedef struct PlansCut {
 typedef struct CutUnits {
   int64_t count;
   const RunUnit *units;
+  bool has_begun_anew; /* by ROUNDS there are others */
 } CutUnits;
 
 /* |kernels| with some that are cut into strips by |cut|, in |arena|, so that parts of arrays may stay that |best|, what

@@ -154,13 +154,13 @@ KernelTable *module_plans_cut(Arena *arena, const HloModule *module, const Buffe
   planner.sees = policy.sees_windows;
   planner.known = kept_plans_strips(cache);
   planner.memos = kept_plans_memos(cache);
-  if (cut.way == PLANS_CUT_ROUNDS)
-    planner.cuts =
-        run_rounds_find(arena, module, assignment, kernels, before->machine, &model, cut.leaves_out, keeps_buffer);
+  if (cut.way == PLANS_CUT_ROUNDS || cut.way == PLANS_CUT_ROUNDS_ANEW)
+    planner.cuts = run_rounds_find(arena, module, assignment, kernels, before->machine, &model, cut.leaves_out,
+                                   cut.way == PLANS_CUT_ROUNDS_ANEW, keeps_buffer);
   else
     planner.cuts = run_strips_find(arena, module, assignment, kernels, before->machine, &model, cut.leaves_out,
                                    cut.way == PLANS_CUT_SUMS, keeps_buffer);
-  *out_units = (CutUnits){planner.cuts.unit_count, planner.cuts.units};
+  *out_units = (CutUnits){planner.cuts.unit_count, planner.cuts.units, planner.cuts.has_begun_anew};
   if (planner.cuts.count == 0) return NULL;
   planner.kernels = kernel_table_cut(arena, kernels, planner.cuts.cuts, planner.cuts.count);
   find_rooms(&planner);

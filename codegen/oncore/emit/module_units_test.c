@@ -34,7 +34,7 @@ static PlansTrial make_trial(Trial *trial, const double *cycles, const int64_t *
 /* Units: the first Kernel saves 200 bytes for 20 cycles, the next two 2000 for 100, the last one takes 2 bytes. */
 static const bool *choose(Arena *arena, double room, double *out_more) {
   static const RunUnit ranges[UNITS] = {{0, 0}, {1, 2}, {3, 3}};
-  const CutUnits units = {UNITS, ranges};
+  const CutUnits units = {.count = UNITS, .units = ranges};
   Trial whole, cut;
   PlansTrial from = make_trial(&whole, (double[]){100, 100, 100, 100}, (int64_t[]){500, 500, 500, 500});
   PlansTrial to = make_trial(&cut, (double[]){110, 160, 90, 100}, (int64_t[]){400, 0, 0, 501});

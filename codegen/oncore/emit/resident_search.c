@@ -139,15 +139,21 @@ static Status weigh_cut(const ResidentSearch *search, PlansCutWay way, const Cut
   return STATUS_OK;
 }
 
-/* With some Kernels cut into strips.  |*out_cut|: some were; |*out_leaves_out|, NULL: what of them to try without. */
-static Status try_cut(const ResidentSearch *search, PlansCut by, CutTrials *trials, bool *out_cut,
-                      const bool **out_leaves_out) {
+/* What has come of Kernels that were cut. */
+typedef struct CutOutcome {
+  bool is_cut;            /* some were */
+  bool is_over;           /* in too many cycles */
+  bool has_begun_anew;    /* as CutUnits says */
+  const bool *leaves_out; /* what of them to try without, by unit; NULL: nothing */
+} CutOutcome;
+
+/* With some Kernels cut into strips. */
+static Status try_cut(const ResidentSearch *search, PlansCut by, CutTrials *trials, CutOutcome *out) {
   KeepTrial *base = &trials->base, cut = {.policy = base->policy};
-  CutUnits units;
+  CutUnits units = {.count = 0};
   cut.kernels = module_plans_cut(search->arena, search->module, search->assignment, base->kernels, search->tiler,
                                  base->policy, by, &base->before, &base->plans, search->cache, &cut.before, &units);
-  *out_cut = cut.kernels != NULL;
-  *out_leaves_out = NULL;
+  *out = (CutOutcome){.is_cut = cut.kernels != NULL, .has_begun_anew = units.has_begun_anew};
   if (cut.kernels == NULL) return STATUS_OK;
   cut.plans = cut.before;
   RETURN_IF_ERROR(try_residents(search, cut.kernels, cut.policy, &cut.plans, &cut.bytes));
@@ -155,24 +161,38 @@ static Status try_cut(const ResidentSearch *search, PlansCut by, CutTrials *tria
   share_prices(&cut, &trials->whole, trials->whole.before.count);
   share_prices(&cut, base, base->before.count);
   share_prices(&cut, trials->best, (int32_t)min_i64(trials->best->before.count, base->before.count));
-  if (by.leaves_out == NULL) *out_leaves_out = find_part(search, trials, &units, &cut);
+  out->is_over = trial_cost(&cut).cycles > most_cycles(trial_cost(&trials->whole));
+  if (by.leaves_out == NULL) out->leaves_out = find_part(search, trials, &units, &cut);
   return weigh_cut(search, by.way, trials, &cut);
 }
 
-/* |way|, and where less of it takes fewer cycles or moves fewer bytes, that as well.  |*out_cut|: some were cut. */
-static Status try_way(const ResidentSearch *search, PlansCutWay way, CutTrials *trials, bool *out_cut) {
-  PlansCut cut = {way, NULL};
-  const bool *leaves_out;
-  RETURN_IF_ERROR(try_cut(search, cut, trials, out_cut, &cut.leaves_out));
-  if (cut.leaves_out == NULL) return STATUS_OK;
-  return try_cut(search, cut, trials, &(bool){false}, &leaves_out);
+/* |way|, and where less of it takes fewer cycles or moves fewer bytes, that as well.  |out|: of all of it. */
+static Status try_way(const ResidentSearch *search, PlansCutWay way, CutTrials *trials, CutOutcome *out) {
+  RETURN_IF_ERROR(try_cut(search, (PlansCut){way, NULL}, trials, out));
+  if (out->leaves_out == NULL) return STATUS_OK;
+  return try_cut(search, (PlansCut){way, out->leaves_out}, trials, &(CutOutcome){.is_cut = false});
+}
+
+/* In sequences that do not begin anew, where all of those that do take too many cycles: instead of what is best of
+ * these, where fewer bytes move, or not many more in fewer cycles. */
+static Status try_shorter(const ResidentSearch *search, const CutTrials *anew) {
+  CutOutcome outcome;
+  KeepTrial shorter = anew->whole, *best = anew->best;
+  CutTrials trials = {.whole = anew->whole, .base = anew->whole, .best = &shorter};
+  RETURN_IF_ERROR(try_way(search, PLANS_CUT_ROUNDS, &trials, &outcome));
+  share_prices(&shorter, best, anew->whole.before.count);
+  KeptCost cost = trial_cost(&shorter), known = trial_cost(best);
+  bool is_faster = cost.cycles * MOST_CYCLES < known.cycles && cost.bytes < known.bytes * CLOSE_BYTES;
+  if (cost.bytes < known.bytes * SUMS_BYTES || is_faster) *best = shorter;
+  return STATUS_OK;
 }
 
 /* |best| with some Kernels cut into strips that take turns, where that pays. */
 static Status try_rounds(const ResidentSearch *search, KeepTrial *best, CutTrials *out_trials) {
-  bool is_cut;
+  CutOutcome outcome;
   *out_trials = (CutTrials){.whole = *best, .base = *best, .best = best};
-  RETURN_IF_ERROR(try_way(search, PLANS_CUT_ROUNDS, out_trials, &is_cut));
+  RETURN_IF_ERROR(try_way(search, PLANS_CUT_ROUNDS_ANEW, out_trials, &outcome));
+  if (outcome.is_over && outcome.has_begun_anew) RETURN_IF_ERROR(try_shorter(search, out_trials));
   out_trials->has_rounds = trial_cost(best).bytes <= trial_cost(&out_trials->whole).bytes * ROUNDS_BYTES;
   if (out_trials->has_rounds) out_trials->base = *best;
   return STATUS_OK;
@@ -180,11 +200,11 @@ static Status try_rounds(const ResidentSearch *search, KeepTrial *best, CutTrial
 
 /* With others cut, beside those that take turns or instead of them; those that fold as well where that pays more. */
 static Status try_others(const ResidentSearch *search, CutTrials *trials) {
-  bool is_cut = false;
-  if (!trials->has_rounds) RETURN_IF_ERROR(try_way(search, PLANS_CUT_POINTS, trials, &is_cut));
-  RETURN_IF_ERROR(try_way(search, PLANS_CUT_SUMS, trials, &is_cut));
-  if (!trials->has_rounds || is_cut) return STATUS_OK;
-  return try_way(search, PLANS_CUT_POINTS, trials, &is_cut);
+  CutOutcome outcome;
+  if (!trials->has_rounds) RETURN_IF_ERROR(try_way(search, PLANS_CUT_POINTS, trials, &outcome));
+  RETURN_IF_ERROR(try_way(search, PLANS_CUT_SUMS, trials, &outcome));
+  if (!trials->has_rounds || outcome.is_cut) return STATUS_OK;
+  return try_way(search, PLANS_CUT_POINTS, trials, &outcome);
 }
 
 static Status try_strips(const ResidentSearch *search, KeepTrial *best) {

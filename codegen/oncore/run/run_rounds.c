@@ -35,7 +35,8 @@ typedef struct RoundFinder {
   bool (*keeps)(void *self, const KernelUse *use, int32_t buffer);
   RunTouches touches;
   const bool *leaves_out;
-  double times, estimate; /* of the computation at hand */
+  bool begins_anew, has_begun_anew; /* wanted; some have */
+  double times, estimate;           /* of the computation at hand */
   ARRAY(KernelCut) cuts;
   ARRAY(RunRooms) rooms;
   ARRAY(KernelTurns) turns;
@@ -335,26 +336,42 @@ static void end_group(RoundFinder *finder, const RoundGroup *group) {
   }
 }
 
+/* The first large Kernel that is to be run after all rounds of |group|, and after which none is cut, -1: there is none.
+ * Nothing is lost where |group| ends before it, and it may begin one of its own: it reads what is only there then, as
+ * what normalises does once its sums are complete. */
+static int32_t first_large_after(const RoundFinder *finder, const RoundGroup *group) {
+  for (int64_t i = 0; i < group->after.count; i++) {
+    int32_t event = group->after.data[i];
+    if (event > array_last(&group->cuts).event && is_large(finder, event)) return event;
+  }
+  return -1;
+}
+
 static void find_groups(RoundFinder *finder) {
   RoundGroup group = {0};
   int32_t count = (int32_t)finder->touches.events.count;
-  for (int32_t e = 0; e < count; e++) {
-    bool is_open = group.cuts.count > 0;
-    bool joins =
-        is_plain(finder, e) && (is_open ? step(finder, &group, e) : is_large(finder, e) && join(finder, &group, e));
-    if (joins) continue;
-    if (is_open) end_group(finder, &group);
+  for (int32_t e = 0; e <= count; e++) {
+    bool is_open = group.cuts.count > 0, may_join = e < count && is_plain(finder, e);
+    bool joins = may_join && (is_open ? step(finder, &group, e) : is_large(finder, e) && join(finder, &group, e));
+    if (joins || !is_open) continue;
+    end_group(finder, &group);
+    int32_t large = finder->begins_anew ? first_large_after(finder, &group) : -1;
+    if (large >= 0) { /* what follows it is looked at once more */
+      e = large;
+      finder->has_begun_anew = true;
+    }
     group = (RoundGroup){0};
-    if (is_open && is_plain(finder, e) && is_large(finder, e)) join(finder, &group, e);
+    if (e < count && is_plain(finder, e) && is_large(finder, e)) join(finder, &group, e);
   }
-  if (group.cuts.count > 0) end_group(finder, &group);
 }
 
 RunCuts run_rounds_find(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
                         const KernelTable *kernels, const MachineDescription *machine, const ResidencyModel *model,
-                        const bool *leaves_out, bool (*keeps)(void *self, const KernelUse *use, int32_t buffer)) {
+                        const bool *leaves_out, bool begins_anew,
+                        bool (*keeps)(void *self, const KernelUse *use, int32_t buffer)) {
   RoundFinder finder = {.arena = arena, .machine = machine, .model = model, .kernels = kernels, .keeps = keeps};
   finder.leaves_out = leaves_out;
+  finder.begins_anew = begins_anew;
   const double *times = hlo_execution_counts(arena, module, 1);
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloComputation *computation = module->computations.data[c];
@@ -370,5 +387,5 @@ RunCuts run_rounds_find(Arena *arena, const HloModule *module, const BufferAssig
     find_groups(&finder);
   }
   return (RunCuts){finder.cuts.count, finder.cuts.data,   finder.rooms.data, finder.turns.count,
-                   finder.turns.data, finder.units.count, finder.units.data};
+                   finder.turns.data, finder.units.count, finder.units.data, finder.has_begun_anew};
 }

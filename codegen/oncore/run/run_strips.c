@@ -414,6 +414,6 @@ RunCuts run_strips_find(Arena *arena, const HloModule *module, const BufferAssig
     find_cuts(&finder);
   }
   if (cuts_sums && !finder.has_sums) return (RunCuts){0};
-  return (RunCuts){finder.cuts.count,  finder.cuts.data, finder.rooms.data, 0, NULL,
-                   finder.units.count, finder.units.data};
+  return (RunCuts){
+      finder.cuts.count, finder.cuts.data, finder.rooms.data, 0, NULL, finder.units.count, finder.units.data, false};
 }

@@ -40,6 +40,7 @@ typedef struct RunCuts {
   const KernelTurns *turns; /* sequences that are run in another order */
   int64_t unit_count;
   const RunUnit *units; /* in order of rows, those that are left out as well */
+  bool has_begun_anew;  /* some units are others than without that (run_rounds.h) */
 } RunCuts;
 
 /* |leaves_out|: by unit, what is not cut; NULL: all are.  |cuts_sums|: Kernels that fold are cut there as well, and
