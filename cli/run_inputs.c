@@ -287,8 +287,8 @@ static Status generate(const InputFill *fill, Arena *scratch, uint64_t seed, int
   const CaseMeta *meta = fill->devices->meta;
   const XlacTensor *tensor = &fill->descriptor->parameters[leaf];
   SeedRule rule = meta && leaf < meta->parameter_count ? meta->parameters[leaf] : SEED_RULE_DEFAULT;
-  return seed_generate(scratch, &rule, seed, leaf, tensor_type(tensor), dims, tensor->rank, fill->session->diag,
-                       out_logical);
+  const SeedArray array = {seed, leaf, tensor_type(tensor), tensor->rank, dims};
+  return seed_generate(scratch, &rule, array, fill->session->diag, out_logical);
 }
 
 static void *logical_storage(Arena *scratch, const XlacTensor *tensor, const int64_t *dims) {

@@ -81,9 +81,8 @@ static inline const Literal *evaluate(Run *run, const HloModule *module) {
     const Shape *shape = parameters->data[p]->shape;
     Literal *value = literal_create(run->arena, shape);
     SeedRule rule = SEED_RULE_DEFAULT;
-    assert_int_equal(
-        seed_generate(run->arena, &rule, 7, p, shape->type, shape->dims, shape->rank, &run->diag, value->data),
-        STATUS_OK);
+    const SeedArray array = {7, p, shape->type, shape->rank, shape->dims};
+    assert_int_equal(seed_generate(run->arena, &rule, array, &run->diag, value->data), STATUS_OK);
     arguments[p] = value;
   }
   Literal *result;

@@ -156,22 +156,21 @@ static bool rule_suits(const SeedRule *rule, SeedKind kind, PrimitiveType type, 
   return lo >= -0x1p62 && hi <= 0x1p62 && lo < hi && floor(lo) == lo && floor(hi) == hi;
 }
 
-Status seed_generate(Arena *scratch, const SeedRule *rule, uint64_t seed, int64_t leaf, PrimitiveType type,
-                     const int64_t *dims, int rank, DiagSink *diag, void *out_logical) {
+Status seed_generate(Arena *scratch, const SeedRule *rule, SeedArray array, DiagSink *diag, void *out_logical) {
   SeedRule given = *rule;
+  PrimitiveType type = array.type;
   if (given.kind == SEED_DEFAULT) {
     given.kind = type_is_float(type) || type_is_complex(type) ? SEED_NORMAL : SEED_INT;
     if (type == TYPE_PRED && !given.has_hi) given.has_hi = true, given.hi = 2;
   }
-  if (!rule_suits(&given, given.kind, type, rank))
+  if (!rule_suits(&given, given.kind, type, array.rank))
     return diag_error(diag, STATUS_INVALID, NO_LOC, "seed", "the rule '%s' cannot make parameter leaf %lld of type %s",
-                      kind_names[given.kind], (long long)leaf, type_text(type));
-  Generator g = {scratch,    &given,
-                 given.kind, mix(seed * GOLDEN + (uint64_t)leaf + 1),
-                 type,       (size_t)type_storage_bytes(type),
-                 1,          rank > 0 ? dims[rank - 1] : 1,
-                 out_logical};
-  for (int i = 0; i < rank; i++) g.count *= dims[i];
+                      kind_names[given.kind], (long long)array.leaf, type_text(type));
+  Generator g = {.scratch = scratch, .rule = &given, .kind = given.kind, .type = type, .count = 1, .out = out_logical};
+  g.base = mix(array.seed * GOLDEN + (uint64_t)array.leaf + 1);
+  g.width = (size_t)type_storage_bytes(type);
+  g.last_dim = array.rank > 0 ? array.dims[array.rank - 1] : 1;
+  for (int i = 0; i < array.rank; i++) g.count *= array.dims[i];
   if (given.kind == SEED_NORMAL || given.kind == SEED_ABSNORMAL || given.kind == SEED_UNIFORM)
     generate_reals(&g);
   else if (given.kind == SEED_SORTED_UNIFORM)

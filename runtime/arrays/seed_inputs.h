@@ -40,9 +40,17 @@ bool seed_kind_from_text(StringView name, SeedKind *out_kind);
 
 uint64_t seed_hash(uint64_t seed, uint64_t leaf, uint64_t element);
 
-/* Fills |out_logical| with storage units (hlo/type/literal.h) in row-major order.  STATUS_INVALID (code "seed") when
- * the rule does not suit the type or is empty. */
-MUST_USE Status seed_generate(Arena *scratch, const SeedRule *rule, uint64_t seed, int64_t leaf, PrimitiveType type,
-                              const int64_t *dims, int rank, DiagSink *diag, void *out_logical);
+/* The array that is made for parameter leaf |leaf|. */
+typedef struct SeedArray {
+  uint64_t seed;
+  int64_t leaf;
+  PrimitiveType type;
+  int rank;
+  const int64_t *dims;
+} SeedArray;
+
+/* Fills |out_logical| with the storage units of |array| (hlo/type/literal.h) in row-major order.  STATUS_INVALID (code
+ * "seed") when the rule does not suit the type or is empty. */
+MUST_USE Status seed_generate(Arena *scratch, const SeedRule *rule, SeedArray array, DiagSink *diag, void *out_logical);
 
 #endif

@@ -81,9 +81,8 @@ static void seed_generate_follows_the_rule(void **state) {
     XlacTensor tensor = {
         .type = (int32_t)row->type, .rank = row->rank, .dims = row->dims, .minor_to_major = minor_to_major};
     _Alignas(16) unsigned char units[12 * 8];
-    assert_int_equal(seed_generate(fixture->arena, &rule, row->seed, row->leaf, row->type, row->dims, row->rank,
-                                   &fixture->diag, units),
-                     STATUS_OK);
+    const SeedArray made = {row->seed, row->leaf, row->type, row->rank, row->dims};
+    assert_int_equal(seed_generate(fixture->arena, &rule, made, &fixture->diag, units), STATUS_OK);
     NpyArray array;
     tensor_to_npy(fixture->arena, &tensor, units, &array);
     for (int64_t i = 0; i < array.count; i++)
@@ -104,7 +103,8 @@ static void seed_generate_complex_uses_two_hashes_an_element(void **state) {
   float units[4];
   int64_t dims[] = {2};
   SeedRule rule = SEED_RULE_DEFAULT;
-  assert_int_equal(seed_generate(fixture->arena, &rule, 1, 0, TYPE_C64, dims, 1, &fixture->diag, units), STATUS_OK);
+  assert_int_equal(seed_generate(fixture->arena, &rule, (SeedArray){1, 0, TYPE_C64, 1, dims}, &fixture->diag, units),
+                   STATUS_OK);
   static const float want[] = {-0.22575649619102478f, 0.9595311880111694f, -0.41963961720466614f, -0.6428061127662659f};
   assert_memory_equal(units, want, sizeof want);
 }
@@ -113,7 +113,7 @@ static void seed_generate_refuses_empty_ranges(void **state) {
   Fixture *fixture = *state;
   int32_t unit;
   SeedRule rule = rule_from_json(fixture, "{\"kind\":\"int\",\"lo\":3,\"hi\":3}");
-  assert_int_equal(seed_generate(fixture->arena, &rule, 1, 0, TYPE_S32, NULL, 0, &fixture->diag, &unit),
+  assert_int_equal(seed_generate(fixture->arena, &rule, (SeedArray){1, 0, TYPE_S32, 0, NULL}, &fixture->diag, &unit),
                    STATUS_INVALID);
   assert_int_equal(fixture->diag.error_count, 1);
 }
@@ -122,7 +122,8 @@ static void seed_generate_empty_arrays(void **state) {
   Fixture *fixture = *state;
   int64_t dims[] = {3, 0};
   SeedRule rule = rule_from_json(fixture, "{\"kind\":\"onehot\"}");
-  assert_int_equal(seed_generate(fixture->arena, &rule, 1, 0, TYPE_F32, dims, 2, &fixture->diag, NULL), STATUS_OK);
+  assert_int_equal(seed_generate(fixture->arena, &rule, (SeedArray){1, 0, TYPE_F32, 2, dims}, &fixture->diag, NULL),
+                   STATUS_OK);
 }
 
 int main(void) {
