@@ -271,9 +271,8 @@ static SourceLoc place_of(const HloModule *module, StringView symbol) {
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloInstructionArray *list = &module->computations.data[c]->instructions;
     for (int64_t i = 0; i < list->count; i++) {
-      if (list->data[i]->opcode != HLO_CUSTOM_CALL) continue;
-      const HloAttr *target = hlo_instruction_attr(list->data[i], HLO_ATTR_CUSTOM_CALL_TARGET);
-      if (target != NULL && sv_equal(target->value.text, symbol)) return list->data[i]->loc;
+      bool calls = list->data[i]->opcode == HLO_CUSTOM_CALL && sv_equal(custom_call_target(list->data[i]), symbol);
+      if (calls) return list->data[i]->loc;
     }
   }
   return NO_LOC;

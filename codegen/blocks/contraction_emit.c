@@ -589,21 +589,17 @@ static void set_work(ContractionEmitter *emitter, LLVMValueRef begin, LLVMValueR
   if (begin != NULL) emitter->work[blocking->split] = (IndexRange){begin, end};
 }
 
-static LLVMValueRef scratch_at(const VecBuilder *vec, LLVMValueRef scratch, int64_t offset) {
-  return block_element(vec, TYPE_S8, scratch, block_int(vec, offset));
-}
-
 void contraction_emit(const VecBuilder *vec, const Kernel *kernel, const ContractionBlocking *blocking,
                       LLVMValueRef function, const LLVMValueRef *buffer_pointers, LLVMValueRef scratch,
                       LLVMValueRef begin, LLVMValueRef end) {
   Arena *arena = arena_create();
   ContractionEmitter emitter = {.vec = vec, .kernel = kernel, .blocking = blocking, .function = function};
   emitter.point = kernel_point(vec, kernel, function, buffer_pointers, arena);
-  emitter.lhs_pack = scratch_at(vec, scratch, blocking->lhs_offset);
-  emitter.rhs_pack = emitter.rhs_slots = scratch_at(vec, scratch, blocking->rhs_offset);
-  emitter.tiles = scratch_at(vec, scratch, blocking->tile_offset);
-  emitter.turned = scratch_at(vec, scratch, blocking->turned_offset);
-  emitter.kept = emitter.kept_slots = scratch_at(vec, scratch, blocking->kept_offset);
+  emitter.lhs_pack = block_byte(vec, scratch, blocking->lhs_offset);
+  emitter.rhs_pack = emitter.rhs_slots = block_byte(vec, scratch, blocking->rhs_offset);
+  emitter.tiles = block_byte(vec, scratch, blocking->tile_offset);
+  emitter.turned = block_byte(vec, scratch, blocking->turned_offset);
+  emitter.kept = emitter.kept_slots = block_byte(vec, scratch, blocking->kept_offset);
   set_work(&emitter, begin, end);
   if (blocking->is_skinny) {
     contraction_emit_skinny(&emitter);

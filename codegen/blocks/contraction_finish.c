@@ -17,7 +17,7 @@ typedef struct ColumnStep {
 static LLVMValueRef kept_address(const ContractionEmitter *emitter, int number, LLVMValueRef first) {
   const ContractionBlocking *blocking = emitter->blocking;
   const VecBuilder *vec = emitter->vec;
-  LLVMValueRef place = block_element(vec, TYPE_S8, emitter->kept, block_int(vec, number * blocking->kept_stride));
+  LLVMValueRef place = block_byte(vec, emitter->kept, number * blocking->kept_stride);
   return block_element(vec, emitter->kernel->values[blocking->kept[number]].type, place, first);
 }
 

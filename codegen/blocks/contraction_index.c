@@ -15,6 +15,10 @@ LLVMValueRef block_element(const VecBuilder *vec, PrimitiveType type, LLVMValueR
   return LLVMBuildGEP2(vec->builder, vec_memory_type(vec, type, 1), base, &index, 1, "");
 }
 
+LLVMValueRef block_byte(const VecBuilder *vec, LLVMValueRef base, int64_t offset) {
+  return block_element(vec, TYPE_S8, base, block_int(vec, offset));
+}
+
 void block_set_linear(ContractionEmitter *emitter, const DimList *list, int count, const ValueSet *set,
                       LLVMValueRef linear) {
   const VecBuilder *vec = emitter->vec;

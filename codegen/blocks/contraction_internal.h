@@ -337,6 +337,8 @@ LLVMValueRef block_int(const VecBuilder *vec, int64_t value); /* i64 */
 LLVMValueRef block_count_left(const VecBuilder *vec, int64_t most, int64_t total, LLVMValueRef begin);
 /* |base| + |index| elements of |type| in memory. */
 LLVMValueRef block_element(const VecBuilder *vec, PrimitiveType type, LLVMValueRef base, LLVMValueRef index);
+/* |base| + |offset| bytes. */
+LLVMValueRef block_byte(const VecBuilder *vec, LLVMValueRef base, int64_t offset);
 
 /* Sets the point's first |count| dims of |list| from the row-major linear index over them; dims that |set| walks as one
  * get theirs in the last of them (NULL: none). */

@@ -334,10 +334,6 @@ static LLVMValueRef own_scratch(const WinogradEmitter *emitter, const PhaseShare
   return LLVMBuildSelect(vec->builder, is_first, first, further, "");
 }
 
-static LLVMValueRef bytes_at(const VecBuilder *vec, LLVMValueRef base, int64_t offset) {
-  return block_element(vec, TYPE_S8, base, block_int(vec, offset));
-}
-
 void winograd_emit(const VecBuilder *vec, const Kernel *kernel, const WinogradBlocking *blocking, LLVMValueRef function,
                    const LLVMValueRef *buffer_pointers, LLVMValueRef scratch, const PhaseShare *share) {
   Arena *arena = arena_create();
@@ -349,12 +345,12 @@ void winograd_emit(const VecBuilder *vec, const Kernel *kernel, const WinogradBl
   LLVMValueRef is_all = LLVMBuildICmp(vec->builder, LLVMIntEQ, share->chunks, none, "");
   LLVMValueRef next = plus(&emitter, share->phase, one), phases = block_int(vec, 2 * blocking->filter_blocks);
   mine.chunks = ir_index_maximum(vec->builder, share->chunks, one);
-  LLVMValueRef own = own_scratch(&emitter, &mine, bytes_at(vec, scratch, blocking->own_offset));
+  LLVMValueRef own = own_scratch(&emitter, &mine, block_byte(vec, scratch, blocking->own_offset));
   emitter.input = own;
-  emitter.sums = bytes_at(vec, own, blocking->sum_offset);
-  emitter.patch = bytes_at(vec, own, blocking->patch_offset);
-  emitter.results = bytes_at(vec, own, blocking->result_offset);
-  contraction.kept = contraction.kept_slots = bytes_at(vec, own, blocking->kept_offset);
+  emitter.sums = block_byte(vec, own, blocking->sum_offset);
+  emitter.patch = block_byte(vec, own, blocking->patch_offset);
+  emitter.results = block_byte(vec, own, blocking->result_offset);
+  contraction.kept = contraction.kept_slots = block_byte(vec, own, blocking->kept_offset);
   IndexRange range = {share->phase, LLVMBuildSelect(vec->builder, is_all, phases, next, "")};
   PointLoop loop = point_loop_begin(&contraction.point, range, 1);
   mine.phase = loop.index;

@@ -44,7 +44,7 @@ SUPPORT(prepared)
 /* --- targets --- */
 
 StringView call_target(const HloInstruction *call) {
-  return hlo_instruction_attr(call, HLO_ATTR_CUSTOM_CALL_TARGET)->value.text;
+  return custom_call_target(call);
 }
 
 CustomCallApiVersion call_version(const HloInstruction *call) {

@@ -91,7 +91,7 @@ int64_t call_work_bytes(const HloInstruction *call) {
   if (hlo_instruction_int(call, HLO_ATTR_API_VERSION, CUSTOM_CALL_API_VERSION_ORIGINAL) !=
       CUSTOM_CALL_API_VERSION_TYPED_FFI)
     return 0;
-  StringView target = hlo_instruction_attr(call, HLO_ATTR_CUSTOM_CALL_TARGET)->value.text;
+  StringView target = custom_call_target(call);
   for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
     if (!custom_call_is_lapack(target, sv_from_cstring(rules[i].routine))) continue;
     if (rules[i].operand >= call->operand_count) return 0;

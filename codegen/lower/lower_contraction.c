@@ -146,12 +146,12 @@ static TapPlace place_meeting_taps(Lowering *lowering, const WindowDimension *wi
  * predicates. */
 static TapPlace place_taps(Lowering *lowering, const HloInstruction *convolution, const IndexExpr *outer, int stage,
                            IndexExpr *in, IndexExpr *k) {
-  const ConvolutionDimensionNumbers *dims = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
-  const HloAttr *window_attr = hlo_instruction_attr(convolution, HLO_ATTR_WINDOW);
+  const ConvolutionDimensionNumbers *dims = hlo_instruction_dim_labels(convolution);
+  const Window *windows = hlo_instruction_window(convolution);
   IndexSpace *space = &lowering->draft.space;
   TapPlace all = {.input_predicate = -1, .kernel_predicate = -1};
   for (int s = 0; s < dims->spatial_rank; s++) {
-    const WindowDimension *window = &window_attr->value.window->dims[s];
+    const WindowDimension *window = &windows->dims[s];
     int64_t size = convolution->operands[0]->shape->dims[dims->input_spatial[s]], dilation = window->base_dilation;
     IndexExpr position = outer[dims->output_spatial[s]], first = index_scale(space, position, window->stride);
     first = index_add_constant(space, first, -window->pad_low);
@@ -176,7 +176,7 @@ static TapPlace place_taps(Lowering *lowering, const HloInstruction *convolution
 Status element_convolution(Lowering *lowering, const HloInstruction *convolution, const IndexExpr *outer,
                            int32_t *out_value) {
   const HloInstruction *input = convolution->operands[0], *kernel = convolution->operands[1];
-  const ConvolutionDimensionNumbers *dims = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  const ConvolutionDimensionNumbers *dims = hlo_instruction_dim_labels(convolution);
   int64_t feature_groups = hlo_instruction_int(convolution, HLO_ATTR_FEATURE_GROUP_COUNT, 1);
   int64_t batch_groups = hlo_instruction_int(convolution, HLO_ATTR_BATCH_GROUP_COUNT, 1);
   IndexSpace *space = &lowering->draft.space;

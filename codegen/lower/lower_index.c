@@ -65,7 +65,7 @@ Status element_reverse(Lowering *lowering, const HloInstruction *instruction, co
 
 Status element_slice(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
                      int32_t *out_value) {
-  const SliceRanges *slice = hlo_instruction_attr(instruction, HLO_ATTR_SLICE)->value.slice;
+  const SliceRanges *slice = hlo_instruction_slice(instruction);
   IndexExpr inner[MAX_RANK];
   for (int i = 0; i < slice->rank; i++) {
     IndexExpr scaled = index_scale(&lowering->draft.space, index[i], slice->dims[i].stride);
@@ -75,7 +75,7 @@ Status element_slice(Lowering *lowering, const HloInstruction *instruction, cons
 }
 
 Status element_pad(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value) {
-  const PaddingConfig *padding = hlo_instruction_attr(instruction, HLO_ATTR_PADDING)->value.padding;
+  const PaddingConfig *padding = hlo_instruction_padding(instruction);
   const HloInstruction *operand = instruction->operands[0];
   IndexExpr inner[MAX_RANK];
   int32_t predicate = -1;

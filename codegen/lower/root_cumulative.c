@@ -18,11 +18,11 @@ static bool may_go_backward(const HloInstruction *reduce) {
 }
 
 bool lowering_cumulative_dim(const HloInstruction *reduce, int *out_dim, bool *out_backward) {
-  const HloAttr *attr = hlo_instruction_attr(reduce, HLO_ATTR_WINDOW);
+  const Window *windows = hlo_instruction_window(reduce);
   const Shape *input = reduce->operands[0]->shape;
   int found = -1;
-  for (int d = 0; attr != NULL && d < input->rank; d++) {
-    const WindowDimension *window = &attr->value.window->dims[d];
+  for (int d = 0; windows != NULL && d < input->rank; d++) {
+    const WindowDimension *window = &windows->dims[d];
     if (window_dimension_is_trivial(window)) continue;
     if (found >= 0 || !is_cumulative(window, input->dims[d], out_backward)) return false;
     found = d;

@@ -179,7 +179,7 @@ static IndexExpr window_position(Lowering *lowering, const WindowDimension *wind
 static Status fold_window(Lowering *lowering, const HloInstruction *reduce, const IndexExpr *outer,
                           int32_t *out_finals) {
   int count = reduce->operand_count / 2, outer_stage = lowering->current_stage;
-  const HloAttr *attr = hlo_instruction_attr(reduce, HLO_ATTR_WINDOW);
+  const Window *windows = hlo_instruction_window(reduce);
   const Shape *input = reduce->operands[0]->shape;
   IndexExpr index[MAX_RANK];
   int32_t inputs[MAX_REDUCE_INPUTS], inits[MAX_REDUCE_INPUTS], predicate = -1, saved = lowering->predicate;
@@ -187,11 +187,11 @@ static Status fold_window(Lowering *lowering, const HloInstruction *reduce, cons
     RETURN_IF_ERROR(lower_element(lowering, reduce->operands[count + i], NULL, &inits[i]));
   int stage = lowering_begin_stage(lowering);
   for (int d = 0; d < input->rank; d++) {
-    if (attr == NULL) {
+    if (windows == NULL) {
       index[d] = outer[d];
       continue;
     }
-    const WindowDimension *window = &attr->value.window->dims[d];
+    const WindowDimension *window = &windows->dims[d];
     IndexExpr k = lowering_dim(lowering, window->size, KERNEL_REDUCTION, stage);
     index[d] = window_position(lowering, window, outer[d], k, input->dims[d], &predicate);
   }
@@ -269,11 +269,11 @@ static Status fold_selection(Lowering *lowering, const HloInstruction *root, int
 }
 
 Status root_select_and_scatter(Lowering *lowering, const HloInstruction *root) {
-  const HloAttr *attr = hlo_instruction_attr(root, HLO_ATTR_WINDOW);
+  const Window *windows = hlo_instruction_window(root);
   const Shape *operand = root->operands[0]->shape, *source = root->operands[1]->shape;
   bool overlaps = false;
-  for (int d = 0; attr != NULL && d < operand->rank; d++) {
-    overlaps = overlaps || attr->value.window->dims[d].size > attr->value.window->dims[d].stride;
+  for (int d = 0; windows != NULL && d < operand->rank; d++) {
+    overlaps = overlaps || windows->dims[d].size > windows->dims[d].stride;
   }
   IndexExpr outer[MAX_RANK], index[MAX_RANK];
   lowering_dims_of_shape(lowering, source, overlaps ? KERNEL_SEQUENTIAL : KERNEL_PARALLEL, KERNEL_OUTER, outer);
@@ -282,7 +282,7 @@ Status root_select_and_scatter(Lowering *lowering, const HloInstruction *root) {
   int stage = lowering_begin_stage(lowering);
   for (int d = 0; d < operand->rank; d++) {
     const WindowDimension one = {.size = 1, .stride = 1, .base_dilation = 1, .window_dilation = 1};
-    const WindowDimension *window = attr == NULL ? &one : &attr->value.window->dims[d];
+    const WindowDimension *window = windows == NULL ? &one : &windows->dims[d];
     IndexExpr k = lowering_dim(lowering, window->size, KERNEL_REDUCTION, stage);
     index[d] = window_position(lowering, window, outer[d], k, operand->dims[d], &inside);
   }

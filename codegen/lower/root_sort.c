@@ -30,7 +30,7 @@ typedef struct SortResult {
 
 /* Past one that is sliced along the lines only: where its elements begin. */
 static bool follow_slice(const HloInstruction *instruction, int along, int64_t *offset) {
-  const SliceRanges *slice = hlo_instruction_attr(instruction, HLO_ATTR_SLICE)->value.slice;
+  const SliceRanges *slice = hlo_instruction_slice(instruction);
   for (int d = 0; d < slice->rank; d++) {
     if (slice->dims[d].stride != 1) return false;
     if (d != along && instruction->shape->dims[d] != instruction->operands[0]->shape->dims[d]) return false;

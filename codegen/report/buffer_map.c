@@ -131,8 +131,7 @@ static void print_copies(StringBuilder *out, const BufferAssignment *assignment)
 
 /* The target of a call out of the module; empty: none. */
 static StringView target_of(const HloInstruction *instruction) {
-  const HloAttr *target = hlo_instruction_attr(instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
-  return target != NULL && !custom_call_is_trap(instruction) ? target->value.text : SV("");
+  return custom_call_is_trap(instruction) ? SV("") : custom_call_target(instruction);
 }
 
 static void print_calls(StringBuilder *out, const BufferAssignment *assignment) {

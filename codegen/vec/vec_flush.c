@@ -29,10 +29,6 @@ void vec_flush_end(const VecBuilder *vec, LLVMValueRef before) {
 
 /* --- narrow floats --- */
 
-static LLVMValueRef bits_of(const VecBuilder *vec, LLVMValueRef value, int lanes) {
-  return LLVMBuildBitCast(vec->builder, value, vec_type(vec, TYPE_S32, lanes), "");
-}
-
 static LLVMValueRef float_of(const VecBuilder *vec, LLVMValueRef bits, int lanes) {
   return LLVMBuildBitCast(vec->builder, bits, vec_type(vec, TYPE_F32, lanes), "");
 }
@@ -49,11 +45,11 @@ static LLVMValueRef placed(const VecBuilder *vec, int exponent, int lanes) {
 LLVMValueRef vec_widen_exponent(const VecBuilder *vec, LLVMValueRef word, int bias, int lanes) {
   LLVMBuilderRef b = vec->builder;
   if (!vec->target->flushes_denormals)
-    return bits_of(vec, LLVMBuildFMul(b, float_of(vec, word, lanes), power(vec, 127 - bias, lanes), ""), lanes);
+    return vec_f32_bits(vec, LLVMBuildFMul(b, float_of(vec, word, lanes), power(vec, 127 - bias, lanes), ""), lanes);
   /* a subnormal number as mantissa of the least normal one, from which that one's own is taken again */
   LLVMValueRef normal = LLVMBuildAdd(b, word, placed(vec, 127 - bias, lanes), "");
   LLVMValueRef above = float_of(vec, LLVMBuildAdd(b, normal, placed(vec, 1, lanes), ""), lanes);
-  LLVMValueRef below = bits_of(vec, LLVMBuildFSub(b, above, power(vec, 1 - bias, lanes), ""), lanes);
+  LLVMValueRef below = vec_f32_bits(vec, LLVMBuildFSub(b, above, power(vec, 1 - bias, lanes), ""), lanes);
   LLVMValueRef is_normal = LLVMBuildICmp(b, LLVMIntUGE, word, placed(vec, 1, lanes), "");
   return LLVMBuildSelect(b, is_normal, normal, below, "");
 }

@@ -108,7 +108,7 @@ static LLVMValueRef round_size(const VecBuilder *vec, const NarrowFloat *f, LLVM
   return LLVMBuildFSub(b, LLVMBuildFAdd(b, size, magic, ""), magic, "");
 }
 
-static LLVMValueRef bits_of(const VecBuilder *vec, LLVMValueRef value, int lanes) {
+LLVMValueRef vec_f32_bits(const VecBuilder *vec, LLVMValueRef value, int lanes) {
   return LLVMBuildBitCast(vec->builder, value, vec_type(vec, TYPE_S32, lanes), "");
 }
 
@@ -128,9 +128,9 @@ LLVMValueRef vec_narrow_round(const VecBuilder *vec, PrimitiveType type, LLVMVal
   NarrowFloat f = describe(type);
   LLVMBuilderRef b = vec->builder;
   LLVMTypeRef f32 = vec_type(vec, TYPE_F32, lanes);
-  LLVMValueRef word = bits_of(vec, value, lanes), infinity = number(vec, 0x7f800000, lanes);
+  LLVMValueRef word = vec_f32_bits(vec, value, lanes), infinity = number(vec, 0x7f800000, lanes);
   LLVMValueRef size = LLVMBuildAnd(b, word, number(vec, 0x7fffffff, lanes), "");
-  LLVMValueRef rounded = bits_of(vec, round_size(vec, &f, LLVMBuildBitCast(b, size, f32, ""), lanes), lanes);
+  LLVMValueRef rounded = vec_f32_bits(vec, round_size(vec, &f, LLVMBuildBitCast(b, size, f32, ""), lanes), lanes);
   double over = fabs(float_decode(type, f.over));
   LLVMValueRef beyond = number(vec, isnan(over) ? 0x7fc00000 : (int64_t)float_bits(over), lanes);
   LLVMValueRef is_nan = LLVMBuildICmp(b, LLVMIntUGT, size, infinity, "");
@@ -156,7 +156,7 @@ static LLVMValueRef size_pattern(const VecBuilder *vec, const NarrowFloat *f, LL
   double anchor = ldexp(1, 24 - f->bias - f->mantissa);
   LLVMValueRef sum =
       LLVMBuildFAdd(b, LLVMBuildBitCast(b, size, f32, ""), vec_constant_double(vec, TYPE_F32, anchor, lanes), "");
-  LLVMValueRef subnormal = LLVMBuildSub(b, bits_of(vec, sum, lanes), number(vec, float_bits(anchor), lanes), "");
+  LLVMValueRef subnormal = LLVMBuildSub(b, vec_f32_bits(vec, sum, lanes), number(vec, float_bits(anchor), lanes), "");
   LLVMValueRef least = number(vec, (int64_t)(128 - f->bias) << 23, lanes);
   return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntULT, size, least, ""), subnormal, normal, "");
 }
@@ -170,7 +170,7 @@ LLVMValueRef vec_narrow_from_float(const VecBuilder *vec, PrimitiveType type, LL
     LLVMValueRef half = vec_float_to_f16_bits(vec, value, lanes);
     return LLVMBuildTrunc(b, LLVMBuildLShr(b, half, vec_int(vec, 16, 8, lanes), ""), u8, "");
   }
-  LLVMValueRef word = bits_of(vec, value, lanes), zero = number(vec, 0, lanes);
+  LLVMValueRef word = vec_f32_bits(vec, value, lanes), zero = number(vec, 0, lanes);
   LLVMValueRef size = LLVMBuildAnd(b, word, number(vec, 0x7fffffff, lanes), "");
   LLVMValueRef code = size_pattern(vec, &f, size, lanes);
   if (!isfinite(float_decode(type, f.over))) {

@@ -195,7 +195,7 @@ typedef enum WindowRead { WINDOW_MIXED, WINDOW_EXACT, WINDOW_OTHERS } WindowRead
 /* Which elements a slice with known bounds reads: those of the update's window, in its order, or none of them. */
 static WindowRead window_read(const HloInstruction *slice, const HloInstruction *update) {
   const Shape *x = slice->operands[0]->shape, *part = update->operands[1]->shape;
-  const SliceRanges *ranges = hlo_instruction_attr(slice, HLO_ATTR_SLICE)->value.slice;
+  const SliceRanges *ranges = hlo_instruction_slice(slice);
   if (update->operand_count != 2 + x->rank) return WINDOW_MIXED;
   bool is_exact = shape_same_dims(slice->shape, part), is_apart = false;
   for (int i = 0; i < x->rank; i++) {

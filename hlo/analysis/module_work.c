@@ -33,16 +33,16 @@ double instruction_folded_elements(const HloInstruction *instruction) {
     for (int64_t i = 0; i < contracted.count; i++) depth *= (double)operand->dims[contracted.data[i]];
     return 2 * depth;
   }
-  const HloAttr *labels = hlo_instruction_attr(instruction, HLO_ATTR_DIM_LABELS);
+  const ConvolutionDimensionNumbers *labels = hlo_instruction_dim_labels(instruction);
   if (instruction->opcode == HLO_CONVOLUTION && labels != NULL) {
     const Shape *kernel = instruction->operands[1]->shape;
-    double features = (double)kernel->dims[labels->value.dim_labels->kernel_output_feature];
+    double features = (double)kernel->dims[labels->kernel_output_feature];
     return 2 * element_count(kernel) / fmax(features, 1);
   }
-  const HloAttr *window = hlo_instruction_attr(instruction, HLO_ATTR_WINDOW);
+  const Window *window = hlo_instruction_window(instruction);
   if (window == NULL) return fmax(element_count(operand) / elements, 1);
   double size = 1;
-  for (int i = 0; i < window->value.window->rank; i++) size *= (double)window->value.window->dims[i].size;
+  for (int i = 0; i < window->rank; i++) size *= (double)window->dims[i].size;
   return size;
 }
 

@@ -16,6 +16,6 @@ bool hlo_convolution_is_narrow(const HloInstruction *convolution) {
 
 bool hlo_makes_narrow_features(const HloInstruction *instruction) {
   if (instruction->opcode != HLO_CONVOLUTION || !hlo_convolution_is_narrow(instruction)) return false;
-  const HloAttr *labels = hlo_instruction_attr(instruction, HLO_ATTR_DIM_LABELS);
-  return labels != NULL && labels->value.dim_labels->output_feature == instruction->shape->rank - 1;
+  const ConvolutionDimensionNumbers *labels = hlo_instruction_dim_labels(instruction);
+  return labels != NULL && labels->output_feature == instruction->shape->rank - 1;
 }

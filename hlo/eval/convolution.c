@@ -156,9 +156,8 @@ static void convolution_init(EvalStep *step, Arena *arena, Convolution *conv) {
 
 Status eval_convolution(EvalStep *step) {
   static const Window no_window = {0};
-  const HloAttr *window = hlo_instruction_attr(step->instruction, HLO_ATTR_WINDOW);
-  Convolution conv = {.window = window ? window->value.window : &no_window,
-                      .numbers = hlo_instruction_attr(step->instruction, HLO_ATTR_DIM_LABELS)->value.dim_labels};
+  const Window *window = hlo_instruction_window(step->instruction);
+  Convolution conv = {.window = window ? window : &no_window, .numbers = hlo_instruction_dim_labels(step->instruction)};
   if (hlo_instruction_attr(step->instruction, HLO_ATTR_SPARSITY_CONFIG))
     return eval_error(step, "cannot be evaluated with sparse operands");
   if (conv.numbers->spatial_rank > conv.window->rank) return eval_error(step, "needs a window for every dimension");

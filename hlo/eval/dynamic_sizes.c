@@ -180,7 +180,7 @@ static void tie_scatter(OperandSizes *sizes, const HloInstruction *scatter) {
 }
 
 static void tie_convolution(OperandSizes *sizes, const HloInstruction *convolution) {
-  const ConvolutionDimensionNumbers *numbers = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  const ConvolutionDimensionNumbers *numbers = hlo_instruction_dim_labels(convolution);
   bool has_groups = hlo_instruction_int(convolution, HLO_ATTR_FEATURE_GROUP_COUNT, 1) > 1;
   if (!has_groups) tie(sizes, 0, numbers->input_feature, 1, numbers->kernel_input_feature);
 }
@@ -365,7 +365,7 @@ static const bool needs_corners[HLO_OPCODE_COUNT] = {
 
 static bool is_call_of_sizes(const HloInstruction *instruction) {
   if (instruction->opcode != HLO_CUSTOM_CALL) return false;
-  StringView target = hlo_instruction_attr(instruction, HLO_ATTR_CUSTOM_CALL_TARGET)->value.text;
+  StringView target = custom_call_target(instruction);
   return custom_call_is_marker(target) || custom_call_pads_to_static(instruction) ||
          custom_call_slices_to_dynamic(instruction);
 }

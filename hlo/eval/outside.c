@@ -26,15 +26,15 @@ Status eval_host(EvalStep *step) {
 }
 
 Status eval_custom_call(EvalStep *step) {
-  const HloAttr *target = hlo_instruction_attr(step->instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
+  StringView target = custom_call_target(step->instruction);
   MarkerValue marker = custom_call_marker_value(step->instruction);
   if (marker == MARKER_OPERAND) return eval_forward(step);
   if (marker == MARKER_TUPLE) return eval_tuple(step);
   if (custom_call_pads_to_static(step->instruction)) return eval_pad_to_static(step);
   if (custom_call_slices_to_dynamic(step->instruction)) return eval_slice_to_dynamic(step);
-  if (is_potrf(step, target->value.text)) return eval_lapack_potrf(step);
+  if (is_potrf(step, target)) return eval_lapack_potrf(step);
   if (step->frame->evaluation->host != NULL) return eval_host(step);
-  return eval_error(step, "of '%.*s' cannot be evaluated", SV_ARG(target->value.text));
+  return eval_error(step, "of '%.*s' cannot be evaluated", SV_ARG(target));
 }
 
 /* --- between devices: announced by send and recv, completed by their ends --- */

@@ -158,9 +158,8 @@ typedef struct WindowWalk {
 } WindowWalk;
 
 static bool window_walk_init(const EvalStep *step, WindowWalk *walk) {
-  const HloAttr *window = hlo_instruction_attr(step->instruction, HLO_ATTR_WINDOW);
   walk->from = eval_operand_shape(step, 0);
-  walk->window = window ? window->value.window : NULL;
+  walk->window = hlo_instruction_window(step->instruction);
   if ((walk->window ? walk->window->rank : 0) != walk->from->rank) return false;
   for (int i = 0; i < walk->from->rank; i++) walk->sizes[i] = walk->window->dims[i].size;
   eval_strides(walk->from, walk->strides);

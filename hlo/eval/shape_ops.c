@@ -59,7 +59,7 @@ Status eval_reverse(EvalStep *step) {
 
 Status eval_slice(EvalStep *step) {
   const Shape *from = eval_operand_shape(step, 0);
-  const SliceRanges *ranges = hlo_instruction_attr(step->instruction, HLO_ATTR_SLICE)->value.slice;
+  const SliceRanges *ranges = hlo_instruction_slice(step->instruction);
   int64_t strides[EVAL_MAX_RANK], to_strides[EVAL_MAX_RANK], start = 0;
   Literal *out = eval_result(step);
   if (shape_element_count(out->shape) == 0) return STATUS_OK;
@@ -77,7 +77,7 @@ Status eval_slice(EvalStep *step) {
 /* The operand's elements stand |interior| + 1 apart after |low| elements of padding; what falls outside is dropped. */
 Status eval_pad(EvalStep *step) {
   const Shape *from = eval_operand_shape(step, 0);
-  const PaddingConfig *padding = hlo_instruction_attr(step->instruction, HLO_ATTR_PADDING)->value.padding;
+  const PaddingConfig *padding = hlo_instruction_padding(step->instruction);
   int64_t strides[EVAL_MAX_RANK], to_strides[EVAL_MAX_RANK], dims[EVAL_MAX_RANK], start = 0, to_start = 0;
   Literal *out = eval_result(step);
   eval_fill(out, eval_operand(step, 1)->data);

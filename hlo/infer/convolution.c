@@ -4,8 +4,8 @@
 
 const Window *infer_window(const InferContext *context) {
   static const Window none = {0, NULL};
-  const HloAttr *attr = hlo_instruction_attr(context->instruction, HLO_ATTR_WINDOW);
-  return attr != NULL ? attr->value.window : &none;
+  const Window *windows = hlo_instruction_window(context->instruction);
+  return windows != NULL ? windows : &none;
 }
 
 int64_t infer_dilated(int64_t size, int64_t dilation) {
@@ -139,8 +139,7 @@ static Status check_kernel_window(const InferContext *context, const Convolution
 Status infer_convolution(const InferContext *context, const Shape **out_shape) {
   RETURN_IF_ERROR(infer_check_arrays(context, 0, 2));
   const Shape *input = infer_operand(context, 0), *kernel = infer_operand(context, 1);
-  const ConvolutionDimensionNumbers *labels =
-      hlo_instruction_attr(context->instruction, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  const ConvolutionDimensionNumbers *labels = hlo_instruction_dim_labels(context->instruction);
   const Window *window = infer_window(context);
   RETURN_IF_ERROR(check_dim_labels(context, labels));
   ConvolutionSizes sizes = {hlo_instruction_int(context->instruction, HLO_ATTR_FEATURE_GROUP_COUNT, 1),

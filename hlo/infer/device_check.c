@@ -11,8 +11,8 @@ static bool needs_others(const HloInstruction *instruction, int64_t stated, int6
 }
 
 static StringView shown_name(const HloInstruction *instruction) {
-  const HloAttr *target = hlo_instruction_attr(instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
-  return target != NULL ? target->value.text : sv_from_cstring(hlo_opcode_text(instruction->opcode));
+  StringView target = custom_call_target(instruction);
+  return target.size > 0 ? target : sv_from_cstring(hlo_opcode_text(instruction->opcode));
 }
 
 Status hlo_check_one_device(const HloModule *module, DiagSink *diag) {
@@ -68,9 +68,7 @@ static bool has_sharding(const HloInstruction *instruction) {
 }
 
 static bool is_to_be_divided(const HloInstruction *instruction, ShardingsThatCount counts) {
-  const HloAttr *target = hlo_instruction_attr(instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
-  if (instruction->opcode == HLO_CUSTOM_CALL && target != NULL && custom_call_is_marker(target->value.text))
-    return true;
+  if (custom_call_is_marker(custom_call_target(instruction))) return true;
   if (counts == NO_SHARDING || !has_sharding(instruction)) return false;
   const HloComputation *entry = instruction->parent->module->entry;
   if (instruction->parent != entry) return true;

@@ -127,7 +127,7 @@ static Status slice_size(const InferContext *context, const Shape *operand, int 
 Status infer_slice(const InferContext *context, const Shape **out_shape) {
   RETURN_IF_ERROR(infer_check_array(context, 0));
   const Shape *operand = infer_operand(context, 0);
-  const SliceRanges *ranges = hlo_instruction_attr(context->instruction, HLO_ATTR_SLICE)->value.slice;
+  const SliceRanges *ranges = hlo_instruction_slice(context->instruction);
   if (ranges->rank != operand->rank) {
     return infer_attr_error(context, HLO_ATTR_SLICE, "needs %d ranges for operand %s, got %d", operand->rank,
                             infer_text(context, operand), ranges->rank);
@@ -153,7 +153,7 @@ static bool padded_size(int64_t size, const PaddingDimension *padding, int64_t *
 Status infer_pad(const InferContext *context, const Shape **out_shape) {
   RETURN_IF_ERROR(infer_check_arrays(context, 0, 2));
   const Shape *operand = infer_operand(context, 0), *value = infer_operand(context, 1);
-  const PaddingConfig *padding = hlo_instruction_attr(context->instruction, HLO_ATTR_PADDING)->value.padding;
+  const PaddingConfig *padding = hlo_instruction_padding(context->instruction);
   if (value->rank != 0 || !infer_types_agree(operand->type, value->type)) {
     return infer_error(context, "needs a scalar of type %s as padding value, got %s", type_text(operand->type),
                        infer_text(context, value));

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "hlo/infer/verifier_internal.h"
+#include "hlo/ir/custom_call.h"
 
 static int name_size(const HloInstruction *instruction) {
   return instruction->name.size > 200 ? 200 : (int)instruction->name.size;
@@ -74,8 +75,7 @@ static void verify_call(Verifier *verifier, const HloInstruction *instruction) {
 /* --- custom calls --- */
 
 static void verify_seed_call(Verifier *verifier, const HloInstruction *instruction) {
-  const HloAttr *target = hlo_instruction_attr(instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
-  if (target == NULL || !sv_equal_cstring(target->value.text, "GetRngSeed")) return;
+  if (!custom_call_calls(instruction, "GetRngSeed")) return;
   if (instruction->operand_count == 0 && instruction->shape->type == TYPE_U64 && shape_is_scalar(instruction->shape))
     return;
   verify_error(verifier, instruction->loc, "verify-seed",

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "hlo/infer/verifier_internal.h"
+#include "hlo/ir/custom_call.h"
 
 static void buffer_error(Verifier *verifier, const HloInstruction *instruction, const char *mistake) {
   verify_error(verifier, instruction->loc, "verify-buffer", "'%.*s' %s", SV_ARG(instruction->name), mistake);
@@ -12,13 +13,8 @@ static bool is_buffer(const Shape *shape) {
   return shape->type == TYPE_BUFFER;
 }
 
-static bool is_call_of(const HloInstruction *instruction, const char *target) {
-  const HloAttr *attr = hlo_instruction_attr(instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
-  return attr != NULL && sv_equal_cstring(attr->value.text, target);
-}
-
 bool verify_pins(const HloInstruction *call) {
-  return call->opcode == HLO_CUSTOM_CALL && (is_call_of(call, "Pin") || is_call_of(call, "Unpin"));
+  return custom_call_calls(call, "Pin") || custom_call_calls(call, "Unpin");
 }
 
 /* --- places of buffers --- */
@@ -160,7 +156,7 @@ static bool same_array(const Shape *a, const Shape *b) {
 
 /* An array becomes a buffer, or the other way round, in one place. */
 static const char *pin_mistake(const HloInstruction *call) {
-  bool pins = is_call_of(call, "Pin");
+  bool pins = custom_call_calls(call, "Pin");
   const HloAttr *aliasing = hlo_instruction_attr(call, HLO_ATTR_OUTPUT_TO_OPERAND_ALIASING);
   const Shape *result = call->shape, *operand = call->operand_count == 1 ? call->operands[0]->shape : NULL;
   const Shape *buffer = pins ? result : operand, *array = pins ? operand : result;
@@ -211,7 +207,7 @@ static void verify_call(Verifier *verifier, const HloInstruction *call) {
   const char *mistake = NULL;
   if (verify_pins(call)) {
     mistake = pin_mistake(call);
-  } else if (is_call_of(call, "CreateBuffer")) {
+  } else if (custom_call_calls(call, "CreateBuffer")) {
     if (call->operand_count != 0 || !is_buffer(call->shape)) mistake = "makes of nothing one buffer";
   } else if (!are_aliased(verifier, call)) {
     mistake = "needs each of its buffers in one entry of 'output_to_operand_aliasing'";

@@ -35,6 +35,15 @@ static const struct Marker *find_marker(StringView target) {
   return NULL;
 }
 
+StringView custom_call_target(const HloInstruction *instruction) {
+  const HloAttr *attr = hlo_instruction_attr(instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
+  return instruction->opcode == HLO_CUSTOM_CALL && attr != NULL ? attr->value.text : SV("");
+}
+
+bool custom_call_calls(const HloInstruction *instruction, const char *target) {
+  return sv_equal_cstring(custom_call_target(instruction), target);
+}
+
 bool custom_call_is_marker(StringView target) {
   return find_marker(target) != NULL;
 }
@@ -45,21 +54,14 @@ bool custom_call_is_border(StringView target) {
 }
 
 MarkerValue custom_call_marker_value(const HloInstruction *call) {
-  const HloAttr *target = hlo_instruction_attr(call, HLO_ATTR_CUSTOM_CALL_TARGET);
   const Shape *shape = call->shape;
-  if (call->opcode != HLO_CUSTOM_CALL || target == NULL || !custom_call_is_marker(target->value.text))
-    return MARKER_UNKNOWN;
+  if (!custom_call_is_marker(custom_call_target(call))) return MARKER_UNKNOWN;
   if (call->operand_count == 1 && shape_compatible(shape, call->operands[0]->shape)) return MARKER_OPERAND;
   if (!shape_is_tuple(shape) || shape->tuple_size > call->operand_count) return MARKER_UNKNOWN;
   for (int i = 0; i < shape->tuple_size; i++) {
     if (!shape_compatible(shape->tuple[i], call->operands[i]->shape)) return MARKER_UNKNOWN;
   }
   return MARKER_TUPLE;
-}
-
-static bool is_call_of(const HloInstruction *instruction, StringView target) {
-  const HloAttr *attr = hlo_instruction_attr(instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
-  return instruction->opcode == HLO_CUSTOM_CALL && attr != NULL && sv_equal(attr->value.text, target);
 }
 
 /* Of JAX since 0.4.36, and before. */
@@ -71,7 +73,7 @@ static const char *const callbacks[] = {
 
 bool custom_call_is_callback(const HloInstruction *instruction) {
   for (size_t i = 0; i < sizeof callbacks / sizeof *callbacks; i++) {
-    if (is_call_of(instruction, sv_from_cstring(callbacks[i]))) return true;
+    if (custom_call_calls(instruction, callbacks[i])) return true;
   }
   return false;
 }
@@ -83,9 +85,7 @@ void custom_call_make_trap(HloInstruction *call) {
 }
 
 bool custom_call_is_trap(const HloInstruction *instruction) {
-  const HloAttr *attr = hlo_instruction_attr(instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
-  return instruction->opcode == HLO_CUSTOM_CALL && attr != NULL &&
-         sv_starts_with(attr->value.text, SV(CUSTOM_CALL_TRAP_PREFIX));
+  return sv_starts_with(custom_call_target(instruction), SV(CUSTOM_CALL_TRAP_PREFIX));
 }
 
 static bool is_size(const Shape *shape) {
@@ -97,7 +97,7 @@ static bool same_array(const Shape *a, const Shape *b) {
 }
 
 bool custom_call_slices_to_dynamic(const HloInstruction *instruction) {
-  if (!is_call_of(instruction, SV("SliceToDynamic")) || instruction->operand_count == 0) return false;
+  if (!custom_call_calls(instruction, "SliceToDynamic") || instruction->operand_count == 0) return false;
   bool fits = same_array(instruction->shape, instruction->operands[0]->shape) &&
               instruction->operand_count == instruction->shape->rank + 1;
   for (int i = 1; i < instruction->operand_count; i++) fits = fits && is_size(instruction->operands[i]->shape);
@@ -105,7 +105,7 @@ bool custom_call_slices_to_dynamic(const HloInstruction *instruction) {
 }
 
 bool custom_call_pads_to_static(const HloInstruction *instruction) {
-  if (!is_call_of(instruction, SV("PadToStatic")) || instruction->operand_count != 1) return false;
+  if (!custom_call_calls(instruction, "PadToStatic") || instruction->operand_count != 1) return false;
   const Shape *shape = instruction->shape, *array = instruction->operands[0]->shape;
   if (!shape_is_tuple(shape) || !shape_is_array(array) || shape->tuple_size != array->rank + 1) return false;
   bool fits = same_array(shape->tuple[0], array);

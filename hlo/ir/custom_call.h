@@ -4,6 +4,11 @@
 
 #include "hlo/ir/hlo_instruction.h"
 
+/* What |instruction|, a custom call, names; empty: it is none, or names nothing. */
+StringView custom_call_target(const HloInstruction *instruction);
+/* Whether |instruction| is a custom call of |target|. */
+bool custom_call_calls(const HloInstruction *instruction, const char *target);
+
 /* A marker that XLA's front ends and partitioners leave in dumps. */
 bool custom_call_is_marker(StringView target);
 /* A marker where a manual region begins or ends: outside shapes are those of whole arrays, inside of one device's. */

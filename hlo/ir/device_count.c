@@ -73,8 +73,7 @@ static int64_t ratio_of_results(const HloInstruction *instruction) {
 }
 
 static bool divides_shapes(const HloInstruction *instruction) {
-  const HloAttr *target = hlo_instruction_attr(instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
-  if (instruction->opcode == HLO_CUSTOM_CALL && target != NULL) return custom_call_is_border(target->value.text);
+  if (instruction->opcode == HLO_CUSTOM_CALL) return custom_call_is_border(custom_call_target(instruction));
   return instruction->opcode == HLO_ALL_GATHER || instruction->opcode == HLO_REDUCE_SCATTER;
 }
 

@@ -53,9 +53,9 @@ static DimensionSize of_transpose(const HloInstruction *transpose, int leaf, int
 static DimensionSize of_slice(const HloInstruction *slice, int leaf, int64_t dimension) {
   (void)leaf;
   const Shape *from = slice->operands[0]->shape;
-  const HloAttr *attr = hlo_instruction_attr(slice, HLO_ATTR_SLICE);
+  const SliceRanges *ranges = hlo_instruction_slice(slice);
   if (dimension >= from->rank || slice->shape->dims[dimension] != from->dims[dimension]) return bound;
-  if (attr != NULL && attr->value.slice->dims[dimension].start != 0) return bound; /* of an empty one */
+  if (ranges != NULL && ranges->dims[dimension].start != 0) return bound; /* of an empty one */
   return same(0, dimension);
 }
 
@@ -184,7 +184,7 @@ static DimensionSize of_concatenate(const HloInstruction *concatenate, int leaf,
 
 static DimensionSize of_pad(const HloInstruction *pad, int leaf, int64_t dimension) {
   (void)leaf;
-  const PaddingConfig *config = hlo_instruction_attr(pad, HLO_ATTR_PADDING)->value.padding;
+  const PaddingConfig *config = hlo_instruction_padding(pad);
   if (dimension >= config->rank) return bound;
   return (DimensionSize){.kind = DIMENSION_PADDED, .dimension = dimension, .padding = config->dims[dimension]};
 }
@@ -199,9 +199,9 @@ static DimensionSize of_reduce(const HloInstruction *reduce, int leaf, int64_t d
 }
 
 static DimensionSize windowed(const HloInstruction *instruction, int64_t window_dimension, int64_t dimension) {
-  const HloAttr *attr = hlo_instruction_attr(instruction, HLO_ATTR_WINDOW);
-  if (attr == NULL || window_dimension >= attr->value.window->rank) return same(0, dimension);
-  const WindowDimension *window = &attr->value.window->dims[window_dimension];
+  const Window *windows = hlo_instruction_window(instruction);
+  if (windows == NULL || window_dimension >= windows->rank) return same(0, dimension);
+  const WindowDimension *window = &windows->dims[window_dimension];
   if (window_dimension_is_trivial(window)) return same(0, dimension);
   return (DimensionSize){.kind = DIMENSION_WINDOWED, .dimension = dimension, .window = *window};
 }
@@ -233,7 +233,7 @@ static DimensionSize of_dot(const HloInstruction *dot, int leaf, int64_t dimensi
 
 static DimensionSize of_convolution(const HloInstruction *convolution, int leaf, int64_t dimension) {
   (void)leaf;
-  const ConvolutionDimensionNumbers *numbers = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  const ConvolutionDimensionNumbers *numbers = hlo_instruction_dim_labels(convolution);
   if (dimension == numbers->output_batch) return same(0, numbers->input_batch);
   if (dimension == numbers->output_feature) return same(1, numbers->kernel_output_feature);
   for (int i = 0; i < numbers->spatial_rank; i++)

@@ -301,6 +301,26 @@ HloComputation *hlo_instruction_computation(const HloInstruction *instruction, H
   return attr ? attr->value.computation : NULL;
 }
 
+const Window *hlo_instruction_window(const HloInstruction *instruction) {
+  const HloAttr *attr = find_attr(instruction, HLO_ATTR_WINDOW);
+  return attr ? attr->value.window : NULL;
+}
+
+const ConvolutionDimensionNumbers *hlo_instruction_dim_labels(const HloInstruction *instruction) {
+  const HloAttr *attr = find_attr(instruction, HLO_ATTR_DIM_LABELS);
+  return attr ? attr->value.dim_labels : NULL;
+}
+
+const PaddingConfig *hlo_instruction_padding(const HloInstruction *instruction) {
+  const HloAttr *attr = find_attr(instruction, HLO_ATTR_PADDING);
+  return attr ? attr->value.padding : NULL;
+}
+
+const SliceRanges *hlo_instruction_slice(const HloInstruction *instruction) {
+  const HloAttr *attr = find_attr(instruction, HLO_ATTR_SLICE);
+  return attr ? attr->value.slice : NULL;
+}
+
 static int32_t named_computations(const HloAttr *attr) {
   switch (hlo_attr_info(attr->id)->kind) {
     case HLO_ATTR_KIND_COMPUTATION: return 1;

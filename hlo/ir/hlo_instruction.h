@@ -46,6 +46,11 @@ Int64List hlo_instruction_ints(const HloInstruction *instruction, HloAttrId id);
 /* The computation of a COMPUTATION attribute, NULL when absent. */
 HloComputation *hlo_instruction_computation(const HloInstruction *instruction, HloAttrId id);
 
+/* Of 'window', 'dim_labels', 'padding' and 'slice'; NULL when absent. */
+const Window *hlo_instruction_window(const HloInstruction *instruction);
+const ConvolutionDimensionNumbers *hlo_instruction_dim_labels(const HloInstruction *instruction);
+const PaddingConfig *hlo_instruction_padding(const HloInstruction *instruction);
+const SliceRanges *hlo_instruction_slice(const HloInstruction *instruction);
 const HloSharding *hlo_instruction_sharding(const HloInstruction *instruction); /* NULL when absent */
 /* The frontend attribute |key|, NULL when absent. */
 const FrontendAttribute *hlo_instruction_frontend(const HloInstruction *instruction, const char *key);

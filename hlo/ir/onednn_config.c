@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json_fields.h"
+#include "hlo/ir/custom_call.h"
 
 static const struct TargetRow {
   const char *name, *message;
@@ -96,10 +97,8 @@ static const FieldRow rows[] = {
 };
 
 OnednnTarget onednn_target(const HloInstruction *instruction) {
-  const HloAttr *target = hlo_instruction_attr(instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
-  if (instruction->opcode != HLO_CUSTOM_CALL || target == NULL) return ONEDNN_NONE;
   for (OnednnTarget i = ONEDNN_MATMUL; i <= ONEDNN_CONVOLUTION; i++) {
-    if (sv_equal_cstring(target->value.text, targets[i].name)) return i;
+    if (custom_call_calls(instruction, targets[i].name)) return i;
   }
   return ONEDNN_NONE;
 }

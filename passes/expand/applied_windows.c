@@ -13,9 +13,9 @@ typedef struct WindowWalk {
 } WindowWalk;
 
 static WindowDimension window_at(const HloInstruction *origin, int dimension) {
-  const HloAttr *attr = hlo_instruction_attr(origin, HLO_ATTR_WINDOW);
-  if (attr == NULL) return (WindowDimension){.size = 1, .stride = 1, .base_dilation = 1, .window_dilation = 1};
-  return attr->value.window->dims[dimension];
+  const Window *windows = hlo_instruction_window(origin);
+  if (windows == NULL) return (WindowDimension){.size = 1, .stride = 1, .base_dilation = 1, .window_dilation = 1};
+  return windows->dims[dimension];
 }
 
 static bool walk_init(WindowWalk *walk, const HloInstruction *origin, const Shape *places, Arena *scratch,

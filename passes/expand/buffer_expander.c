@@ -1,3 +1,4 @@
+#include "hlo/ir/custom_call.h"
 #include "passes/expand/graph_builder.h"
 
 /* A buffer b(T) is updated in place by one user after the other, so it is the value that each of them leaves: an array.
@@ -52,8 +53,7 @@ static bool expand_shapes(BufferExpansion *expansion) {
 /* The contents of a buffer that was never written are not defined: zeroes. */
 static HloInstruction *expand_creation(GraphBuilder *builder) {
   const HloInstruction *call = builder->origin;
-  const HloAttr *target = hlo_instruction_attr(call, HLO_ATTR_CUSTOM_CALL_TARGET);
-  if (target == NULL || !sv_equal_cstring(target->value.text, "CreateBuffer") || call->operand_count != 0) return NULL;
+  if (!custom_call_calls(call, "CreateBuffer") || call->operand_count != 0) return NULL;
   return shape_is_array(call->shape) ? graph_zero(builder, call->shape->type, call->shape) : NULL;
 }
 

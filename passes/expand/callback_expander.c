@@ -49,7 +49,7 @@ static void replace_tokens(GraphBuilder *builder, HloInstruction *value) {
 }
 
 static Status refuse(const HloPassContext *context, const HloInstruction *call, const char *why, const char *advice) {
-  StringView target = hlo_instruction_attr(call, HLO_ATTR_CUSTOM_CALL_TARGET)->value.text;
+  StringView target = custom_call_target(call);
   Status status = diag_error(context->diag, STATUS_UNSUPPORTED, call->loc, "callback",
                              "'%.*s' calls back into Python, %s", SV_ARG(target), why);
   diag_note(context->diag, NO_LOC, "%s", advice);

@@ -104,7 +104,7 @@ static Status hide_from_reduce(Hiding *hiding, HloInstruction **out_result) {
 static Status hide_from_reduce_window(Hiding *hiding, HloInstruction **out_result) {
   (void)out_result;
   int count = hiding->user->operand_count / 2;
-  const Window *window = hlo_instruction_attr(hiding->user, HLO_ATTR_WINDOW)->value.window;
+  const Window *window = hlo_instruction_window(hiding->user);
   for (int i = 0; i < count; i++)
     for (int d = 0; d < window->rank; d++)
       if (window->dims[d].size > 1 && has_size(hiding, i, d))
@@ -159,7 +159,7 @@ static Status hide_from_dot(Hiding *hiding, HloInstruction **out_result) {
 static Status hide_from_convolution(Hiding *hiding, HloInstruction **out_result) {
   (void)out_result;
   const HloInstruction *user = hiding->user;
-  const ConvolutionDimensionNumbers *numbers = hlo_instruction_attr(user, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  const ConvolutionDimensionNumbers *numbers = hlo_instruction_dim_labels(user);
   bool features_vary =
       has_size(hiding, 0, numbers->input_feature) || has_size(hiding, 1, numbers->kernel_input_feature);
   if (features_vary && hlo_instruction_int(user, HLO_ATTR_FEATURE_GROUP_COUNT, 1) > 1) return refuse(hiding, 0);
@@ -178,7 +178,7 @@ static Status hide_from_convolution(Hiding *hiding, HloInstruction **out_result)
 
 static Status hide_from_pad(Hiding *hiding, HloInstruction **out_result) {
   (void)out_result;
-  const PaddingConfig *config = hlo_instruction_attr(hiding->user, HLO_ATTR_PADDING)->value.padding;
+  const PaddingConfig *config = hlo_instruction_padding(hiding->user);
   for (int d = 0; d < config->rank; d++)
     if (config->dims[d].high > 0 || config->dims[d].interior > 0) mask_operand(hiding, 0, d, hiding->user->operands[1]);
   return STATUS_OK;

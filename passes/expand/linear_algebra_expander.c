@@ -238,15 +238,13 @@ static HloInstruction *expand_eigh(GraphBuilder *builder) {
 }
 
 static HloInstruction *expand_custom_call(GraphBuilder *builder) {
-  const HloAttr *target = hlo_instruction_attr(builder->origin, HLO_ATTR_CUSTOM_CALL_TARGET);
-  if (target == NULL) return NULL;
-  if (custom_call_is_lapack(target->value.text, SV("potrf"))) return expand_potrf(builder);
-  if (custom_call_is_lapack(target->value.text, SV("trsm"))) return expand_trsm(builder);
-  if (sv_equal_cstring(target->value.text, "cpu_csr_sparse_dense_ffi")) return expand_sparse_product(builder);
-  if (sv_equal_cstring(target->value.text, "Qr")) return expand_qr(builder);
-  if (sv_equal_cstring(target->value.text, "Eigh")) return expand_eigh(builder);
-  if (sv_equal_cstring(target->value.text, "ProductOfElementaryHouseholderReflectors"))
-    return expand_reflectors(builder);
+  StringView target = custom_call_target(builder->origin);
+  if (custom_call_is_lapack(target, SV("potrf"))) return expand_potrf(builder);
+  if (custom_call_is_lapack(target, SV("trsm"))) return expand_trsm(builder);
+  if (sv_equal_cstring(target, "cpu_csr_sparse_dense_ffi")) return expand_sparse_product(builder);
+  if (sv_equal_cstring(target, "Qr")) return expand_qr(builder);
+  if (sv_equal_cstring(target, "Eigh")) return expand_eigh(builder);
+  if (sv_equal_cstring(target, "ProductOfElementaryHouseholderReflectors")) return expand_reflectors(builder);
   return NULL;
 }
 

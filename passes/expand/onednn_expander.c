@@ -1,6 +1,7 @@
 #include <math.h>
 
 #include "hlo/infer/hlo_infer.h"
+#include "hlo/ir/custom_call.h"
 #include "hlo/ir/onednn_config.h"
 #include "passes/cleanup/shape_coercion.h"
 #include "passes/expand/graph_builder.h"
@@ -18,9 +19,8 @@ typedef struct OnednnBuilder {
 /* NULL, after a diagnostic. */
 static HloInstruction *refuse(OnednnBuilder *builder, const char *why) {
   const HloInstruction *call = builder->graph.origin;
-  Status status =
-      diag_error(builder->diag, STATUS_UNSUPPORTED, call->loc, "onednn", "the call to '%.*s' in '%.*s' %s",
-                 SV_ARG(hlo_instruction_attr(call, HLO_ATTR_CUSTOM_CALL_TARGET)->value.text), SV_ARG(call->name), why);
+  Status status = diag_error(builder->diag, STATUS_UNSUPPORTED, call->loc, "onednn", "the call to '%.*s' in '%.*s' %s",
+                             SV_ARG(custom_call_target(call)), SV_ARG(call->name), why);
   (void)status;
   return NULL;
 }

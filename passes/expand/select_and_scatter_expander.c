@@ -25,16 +25,16 @@ static bool are_side_by_side(const WindowDimension *window) {
 
 /* False: they are not of this kind. */
 static bool find_windows(const HloInstruction *origin, SelectedWindows *windows) {
-  const HloAttr *attr = hlo_instruction_attr(origin, HLO_ATTR_WINDOW);
+  const Window *given = hlo_instruction_window(origin);
   const Shape *operand = origin->operands[0]->shape, *source = origin->operands[1]->shape;
-  bool is_plain = attr != NULL && !shape_is_dynamic(operand) && !shape_is_dynamic(source);
+  bool is_plain = given != NULL && !shape_is_dynamic(operand) && !shape_is_dynamic(source);
   if (!is_plain || shape_element_count(source) == 0 || operand->rank > MOST_DIMENSIONS) return false;
   if (!hlo_region_is_lanewise(hlo_instruction_computation(origin, HLO_ATTR_SELECT_COMPUTATION)) ||
       !hlo_region_is_lanewise(hlo_instruction_computation(origin, HLO_ATTR_SCATTER_COMPUTATION)))
     return false;
   windows->rank = operand->rank;
   for (int d = 0; d < operand->rank; d++) {
-    const WindowDimension *window = &attr->value.window->dims[d];
+    const WindowDimension *window = &given->dims[d];
     if (!are_side_by_side(window) || windows->split_rank > MOST_DIMENSIONS) return false;
     windows->sizes[d] = window->size;
     windows->covered[d] = window->size * source->dims[d];

@@ -1,3 +1,4 @@
+#include "hlo/ir/custom_call.h"
 #include "passes/expand/graph_builder.h"
 
 /* topk, and the custom call to "TopK", as a sort of values and positions, of which the first k are kept: in the total
@@ -79,11 +80,10 @@ static bool compares_two(const HloComputation *before, PrimitiveType type, Primi
 /* XLA's own call of the name, (values, positions); its comparator says which are first. */
 static HloInstruction *expand_call(GraphBuilder *builder) {
   const HloInstruction *call = builder->origin;
-  const HloAttr *target = hlo_instruction_attr(call, HLO_ATTR_CUSTOM_CALL_TARGET);
-  if (target == NULL || !sv_equal_cstring(target->value.text, "TopK") || call->operand_count != 1 ||
-      hlo_instruction_called_count(call) > 1 || !shape_is_array(call->operands[0]->shape) ||
-      call->operands[0]->shape->rank == 0 || !shape_is_tuple(call->shape) || call->shape->tuple_size != 2 ||
-      !type_is_integral(call->shape->tuple[1]->type) || !shape_same_dims(call->shape->tuple[0], call->shape->tuple[1]))
+  if (!custom_call_calls(call, "TopK") || call->operand_count != 1 || hlo_instruction_called_count(call) > 1 ||
+      !shape_is_array(call->operands[0]->shape) || call->operands[0]->shape->rank == 0 ||
+      !shape_is_tuple(call->shape) || call->shape->tuple_size != 2 || !type_is_integral(call->shape->tuple[1]->type) ||
+      !shape_same_dims(call->shape->tuple[0], call->shape->tuple[1]))
     return NULL;
   if (hlo_instruction_called_count(call) == 0) return expand(builder, true, NULL);
   const HloComputation *before = hlo_instruction_called(call, 0);

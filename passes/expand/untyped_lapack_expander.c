@@ -88,7 +88,7 @@ static HloInstruction *typed_call(GraphBuilder *builder, const UntypedLapackRout
 static HloInstruction *expand_untyped_lapack(GraphBuilder *builder) {
   const HloInstruction *call = builder->origin;
   int64_t version = hlo_instruction_int(call, HLO_ATTR_API_VERSION, CUSTOM_CALL_API_VERSION_ORIGINAL);
-  StringView target = hlo_instruction_attr(call, HLO_ATTR_CUSTOM_CALL_TARGET)->value.text, attributes;
+  StringView target = custom_call_target(call), attributes;
   char letter;
   const UntypedLapackRoutine *routine = untyped_lapack_find(target, &letter);
   if (routine == NULL || version == CUSTOM_CALL_API_VERSION_TYPED_FFI || call->operand_count != routine->operand_count)

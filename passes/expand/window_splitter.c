@@ -77,12 +77,12 @@ static int first_dim(const WindowSplit *split) {
 
 static bool may_be_split(const MachineDescription *machine, const HloInstruction *fold, WindowSplit *out_split) {
   if (fold->opcode != HLO_REDUCE_WINDOW || fold->operand_count != 2 || !shape_is_array(fold->shape)) return false;
-  const HloAttr *window = hlo_instruction_attr(fold, HLO_ATTR_WINDOW);
+  const Window *window = hlo_instruction_window(fold);
   const HloComputation *reducer = hlo_instruction_computation(fold, HLO_ATTR_TO_APPLY);
   const Shape *from = fold->operands[0]->shape, *to = fold->shape;
   if (window == NULL || shape_is_dynamic(from) || shape_is_dynamic(to) || from->type != to->type) return false;
   if (shape_element_count(from) == 0 || shape_element_count(to) == 0) return false;
-  *out_split = (WindowSplit){machine, fold, window->value.window, HLO_TUPLE};
+  *out_split = (WindowSplit){machine, fold, window, HLO_TUPLE};
   return hlo_reducer_opcode(reducer, &out_split->opcode) && hlo_opcode_has(out_split->opcode, OP_IDEMPOTENT) &&
          reducer->root->shape->type == to->type;
 }

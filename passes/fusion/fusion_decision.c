@@ -1,5 +1,6 @@
 #include "passes/fusion/fusion_decision.h"
 
+#include "base/checked_math.h"
 #include "base/hash_map.h"
 #include "hlo/analysis/loop_nest.h"
 
@@ -45,10 +46,10 @@ static bool is_plain_bitcast(const HloInstruction *instruction) {
 
 /* Each of its windows is a few neighbours: no sums of all before an element. */
 static bool is_pooling(const HloInstruction *instruction) {
-  const HloAttr *window = hlo_instruction_attr(instruction, HLO_ATTR_WINDOW);
+  const Window *window = hlo_instruction_window(instruction);
   if (instruction->opcode != HLO_REDUCE_WINDOW || window == NULL || instruction->operand_count != 2) return false;
   for (int d = 0; d < instruction->operands[0]->shape->rank; d++) {
-    const WindowDimension *dim = &window->value.window->dims[d];
+    const WindowDimension *dim = &window->dims[d];
     if (dim->size > 1 && dim->size >= instruction->operands[0]->shape->dims[d]) return false;
   }
   return true;
@@ -87,6 +88,15 @@ static bool is_index_mapped(HloOpcode opcode) {
     case ACCESS_WHOLE: return false;
   }
   return false;
+}
+
+int64_t fusion_instruction_count(const HloInstruction *instruction) {
+  const HloComputation *fused = hlo_instruction_fused(instruction);
+  return fused != NULL ? fused->instructions.count : 1;
+}
+
+int64_t fusion_value_bytes(const HloInstruction *value) {
+  return max_i64(shape_byte_size(value->shape), 0);
 }
 
 FusionCost fusion_cost(const HloInstruction *instruction) {
@@ -146,7 +156,7 @@ bool fusion_is_deep_contraction(const HloInstruction *instruction) {
   if (hlo_instruction_int(instruction, HLO_ATTR_FEATURE_GROUP_COUNT, 1) != 1 ||
       hlo_instruction_int(instruction, HLO_ATTR_BATCH_GROUP_COUNT, 1) != 1)
     return false;
-  const ConvolutionDimensionNumbers *dims = hlo_instruction_attr(instruction, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  const ConvolutionDimensionNumbers *dims = hlo_instruction_dim_labels(instruction);
   int64_t outputs = rhs->dims[dims->kernel_output_feature];
   return outputs > 0 && shape_element_count(rhs) / outputs >= DEEP;
 }

@@ -21,6 +21,10 @@ typedef enum FusionCost {
 } FusionCost;
 
 FusionCost fusion_cost(const HloInstruction *instruction);
+/* Instructions that are computed together with |instruction|, itself included: of a fusion those of its computation. */
+int64_t fusion_instruction_count(const HloInstruction *instruction);
+/* Bytes of |value|'s array; 0 where they do not fit 63 bits. */
+int64_t fusion_value_bytes(const HloInstruction *value);
 /* A dot or a convolution: its consumers may be computed with it (the epilogue), its operands are not. */
 bool fusion_is_contraction(const HloInstruction *instruction);
 /* A contraction, or a reduce-window whose consumers may be computed with it as well: folds in loops of their own, which

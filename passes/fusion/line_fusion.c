@@ -114,7 +114,7 @@ static bool is_plain(const Shape *shape) {
 /* Of all lines alike: a part of the dimensions that |line| works on, the others whole. */
 static bool slices_lines(const HloInstruction *line, const HloInstruction *slice) {
   if (slice->opcode != HLO_SLICE || !is_plain(slice->shape)) return false;
-  const SliceRanges *ranges = hlo_instruction_attr(slice, HLO_ATTR_SLICE)->value.slice;
+  const SliceRanges *ranges = hlo_instruction_slice(slice);
   bool is_sort = line->opcode == HLO_SORT;
   Int64List dims = hlo_instruction_ints(line, is_sort ? HLO_ATTR_DIMENSIONS : HLO_ATTR_FFT_LENGTH);
   for (int d = 0; d < ranges->rank; d++) {

@@ -58,15 +58,6 @@ typedef struct Grouper {
   int32_t search;
 } Grouper;
 
-static int64_t instruction_count(const HloInstruction *instruction) {
-  const HloComputation *fused = hlo_instruction_fused(instruction);
-  return fused != NULL ? fused->instructions.count : 1;
-}
-
-static int64_t bytes_of(const HloInstruction *value) {
-  return max_i64(shape_byte_size(value->shape), 0);
-}
-
 /* A Kernel of its own that makes one array. */
 static bool is_candidate(const Grouper *grouper, const HloInstruction *instruction) {
   const Shape *shape = instruction->shape;
@@ -145,7 +136,7 @@ static int64_t saved_bytes(const Grouper *grouper, int32_t number, const Node *n
     for (int j = 0; j < k; j++) again |= instruction->operands[j] == operand;
     if (again) continue;
     if (!is_member(grouper, number, operand)) {
-      if (shares_read(grouper, group, node, nest, operand)) saved += bytes_of(operand);
+      if (shares_read(grouper, group, node, nest, operand)) saved += fusion_value_bytes(operand);
       continue;
     }
     int32_t made = node_of(grouper, operand);
@@ -153,7 +144,7 @@ static int64_t saved_bytes(const Grouper *grouper, int32_t number, const Node *n
       if (group->members[i] != made) continue;
       if (!reads_member_in_step(grouper, node, &grouper->nodes[made], nest, &group->nests[i])) return -1;
     }
-    saved += bytes_of(operand);
+    saved += fusion_value_bytes(operand);
   }
   return saved;
 }
@@ -219,7 +210,7 @@ static bool loses_place(const Grouper *grouper, const Group *group, const Node *
  * only handed out. */
 static int64_t kept_bytes(const HloInstruction *value) {
   const HloInstruction *root = value->parent->root;
-  int64_t bytes = bytes_of(value);
+  int64_t bytes = fusion_value_bytes(value);
   bool is_handed_out = value == root || (value->user_count == 1 && value->users[0] == root);
   return is_handed_out || bytes > KEPT_BYTES ? 0 : bytes;
 }
@@ -265,7 +256,7 @@ static bool may_overwrite(const Grouper *grouper, int32_t group, const Node *nod
   const HloInstruction *made = node->instruction;
   for (int k = 0; k < made->operand_count; k++) {
     const HloInstruction *operand = made->operands[k];
-    bool is_like = shape_is_array(operand->shape) && bytes_of(operand) == bytes_of(made);
+    bool is_like = shape_is_array(operand->shape) && fusion_value_bytes(operand) == fusion_value_bytes(made);
     bool is_outside = !is_member(grouper, group, operand);
     if (is_like && is_outside && fusion_reads_in_place(&node->reads, operand)) return true;
   }
@@ -276,7 +267,7 @@ static bool may_overwrite(const Grouper *grouper, int32_t group, const Node *nod
  * of what is made with the sums is in the Buffer, the smaller are the tiles. */
 static bool has_large_factors(const HloInstruction *contraction) {
   int64_t sums = shape_byte_size(contraction->shape);
-  return bytes_of(contraction->operands[0]) + bytes_of(contraction->operands[1]) >= sums;
+  return fusion_value_bytes(contraction->operands[0]) + fusion_value_bytes(contraction->operands[1]) >= sums;
 }
 
 /* Why |node| is not made with the sums of the contraction that group |number| begins with; NULL: it is, or there is no
@@ -365,7 +356,7 @@ static const char *refusal(Grouper *grouper, int32_t number, int32_t node, LoopN
   if (crowds_cache(grouper, group, candidate)) return "its results would leave the cache before they are read";
   if (group->count == MEMBER_LIMIT) return "the fusion has results enough";
   if (node - group->members[0] > SPAN_LIMIT) return "they stand far apart";
-  if (group->instruction_count + instruction_count(candidate->instruction) > INSTRUCTION_LIMIT)
+  if (group->instruction_count + fusion_instruction_count(candidate->instruction) > INSTRUCTION_LIMIT)
     return "the fusion is large enough";
   if (operand_count(grouper, number, candidate) > OPERAND_LIMIT) return "the fusion has operands enough";
   return NULL;
@@ -394,12 +385,12 @@ static void join(Grouper *grouper, int32_t number, int32_t node, const LoopNest 
   for (int32_t n = last + 1; n <= node; n++) grouper->floors[n] = (int32_t)min_i64(grouper->floors[n], low);
   group->nests[group->count] = *nest;
   group->members[group->count++] = node;
-  group->instruction_count += instruction_count(grouper->nodes[node].instruction);
+  group->instruction_count += fusion_instruction_count(grouper->nodes[node].instruction);
   grouper->nodes[node].group = number;
 }
 
 static void begin_group(Grouper *grouper, int32_t node) {
-  Group group = {.count = 1, .instruction_count = instruction_count(grouper->nodes[node].instruction)};
+  Group group = {.count = 1, .instruction_count = fusion_instruction_count(grouper->nodes[node].instruction)};
   group.members[0] = node;
   group.nests[0] = grouper->nodes[node].nest;
   grouper->nodes[node].group = (int32_t)grouper->groups.count;

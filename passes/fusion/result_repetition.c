@@ -52,10 +52,6 @@ typedef struct Repeater {
   ControlEdges control;
 } Repeater;
 
-static int64_t bytes_of(const HloInstruction *value) {
-  return max_i64(shape_byte_size(value->shape), 0);
-}
-
 /* --- sources and readers --- */
 
 static bool find_source(const Repeater *repeater, HloInstruction *fusion, Source *out) {
@@ -172,16 +168,16 @@ static int64_t new_bytes(const Repeater *repeater, const Recipe *recipe, const H
   for (int32_t i = 0; i < recipe->leaf_count; i++) {
     const HloInstruction *leaf = recipe->leaves[i];
     if (leaf->shape->rank == 0 || hlo_instruction_uses(reader, leaf)) continue;
-    bool is_small = bytes_of(leaf) <= result_bytes / SMALL_FRACTION;
+    bool is_small = fusion_value_bytes(leaf) <= result_bytes / SMALL_FRACTION;
     if (!is_small && !is_callers(repeater, leaf)) return -1;
-    bytes += bytes_of(leaf);
+    bytes += fusion_value_bytes(leaf);
   }
   return bytes;
 }
 
 /* Stored, it is written once and read by each; made again, each reads what it is made from and computes it. */
 static const char *refusal(const Repeater *repeater, const HloInstruction *element, const Recipe *recipe) {
-  int64_t bytes = bytes_of(element), stored = bytes, repeated = 0;
+  int64_t bytes = fusion_value_bytes(element), stored = bytes, repeated = 0;
   for (int32_t u = 0; u < element->user_count; u++) {
     int64_t read = new_bytes(repeater, recipe, element->users[u], bytes);
     if (read < 0) return "what it is made from would have to live longer";

@@ -42,11 +42,6 @@ static bool is_reduction(const HloInstruction *instruction) {
   return (fused != NULL ? fused->root->opcode : instruction->opcode) == HLO_REDUCE;
 }
 
-static int64_t instruction_count(const HloInstruction *instruction) {
-  const HloComputation *fused = hlo_instruction_fused(instruction);
-  return fused != NULL ? fused->instructions.count : 1;
-}
-
 /* Computed row by row inside a fusion.  Not what has loops of its own: contractions, sorts, transforms. */
 static bool keeps_to_rows(const HloInstruction *fused) {
   if (hlo_opcode_has(fused->opcode, OP_GIVEN) || fused->opcode == HLO_REDUCE) return true;
@@ -90,7 +85,7 @@ static bool is_inside(const RowCluster *cluster, const HloInstruction *instructi
 static void add_member(RowFuser *fuser, RowCluster *cluster, HloInstruction *member) {
   array_push(&cluster->members, fuser->arena, member);
   int_map_set(&cluster->inside, (uint64_t)member->id, 1);
-  cluster->instruction_count += instruction_count(member);
+  cluster->instruction_count += fusion_instruction_count(member);
   if (cluster->members.count > 1) cluster->reduction_count += is_reduction(member);
 }
 
@@ -102,7 +97,7 @@ static const char *refusal(const RowFuser *fuser, const RowCluster *cluster, con
   if (is_reduction(candidate) && elements != cluster->rows) return "it reduces other rows";
   if (elements / cluster->rows > ROW_ELEMENTS_LIMIT) return "its rows are too long";
   if (cluster->members.count >= MEMBER_LIMIT ||
-      cluster->instruction_count + instruction_count(candidate) > INSTRUCTION_LIMIT)
+      cluster->instruction_count + fusion_instruction_count(candidate) > INSTRUCTION_LIMIT)
     return "the fusion is large enough";
   if (candidate == fuser->computation->root) return "stored for another user";
   for (int32_t u = 0; u < candidate->user_count; u++) {

@@ -40,15 +40,10 @@ typedef struct ConvolutionGroup {
 
 /* --- convolutions --- */
 
-static const ConvolutionDimensionNumbers *labels_of(const HloInstruction *convolution) {
-  const HloAttr *labels = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS);
-  return labels == NULL ? NULL : labels->value.dim_labels;
-}
-
 static bool is_channel_major(const HloInstruction *instruction) {
   if (instruction->opcode != HLO_CONVOLUTION || !layout_is_plain(instruction)) return false;
   if (!layout_is_plain(instruction->operands[0]) || !layout_is_plain(instruction->operands[1])) return false;
-  const ConvolutionDimensionNumbers *labels = labels_of(instruction);
+  const ConvolutionDimensionNumbers *labels = hlo_instruction_dim_labels(instruction);
   int rank = instruction->shape->rank;
   if (labels == NULL || rank < 3 || rank > RANK_LIMIT || labels->spatial_rank != rank - 2) return false;
   if (labels->input_rank != rank || labels->kernel_rank != rank || labels->output_rank != rank) return false;
@@ -77,7 +72,7 @@ static int64_t stored_dim(const HloInstruction *convolution, int64_t dim) {
 }
 
 static bool has_features_last(const HloInstruction *convolution) {
-  const ConvolutionDimensionNumbers *labels = labels_of(convolution);
+  const ConvolutionDimensionNumbers *labels = hlo_instruction_dim_labels(convolution);
   int rank = convolution->shape->rank;
   return stored_dim(convolution, labels->kernel_output_feature) == rank - 1 &&
          stored_dim(convolution, labels->kernel_input_feature) == rank - 2;
@@ -227,7 +222,7 @@ static int64_t place(const ConvolutionGroup *group, int64_t dim) {
 
 static const ConvolutionDimensionNumbers *turned_labels(const ConvolutionGroup *group, const HloInstruction *member,
                                                         bool weights_move) {
-  const ConvolutionDimensionNumbers *labels = labels_of(member);
+  const ConvolutionDimensionNumbers *labels = hlo_instruction_dim_labels(member);
   Arena *arena = group->computation->module->arena;
   int spatial = labels->spatial_rank;
   int64_t *positions = ARENA_NEW_ARRAY(arena, int64_t, spatial), *weights = ARENA_NEW_ARRAY(arena, int64_t, spatial);
@@ -247,7 +242,7 @@ static const ConvolutionDimensionNumbers *turned_labels(const ConvolutionGroup *
 
 /* The weights with their features last. */
 static HloInstruction *moved_weights(const ConvolutionGroup *group, const HloInstruction *member) {
-  const ConvolutionDimensionNumbers *labels = labels_of(member);
+  const ConvolutionDimensionNumbers *labels = hlo_instruction_dim_labels(member);
   HloInstruction *weights = member->operands[1];
   int64_t order[RANK_LIMIT];
   for (int i = 0; i < labels->spatial_rank; i++) order[i] = labels->kernel_spatial[i];
@@ -258,22 +253,22 @@ static HloInstruction *moved_weights(const ConvolutionGroup *group, const HloIns
 }
 
 static void turn_window(const ConvolutionGroup *group, const HloInstruction *member, HloInstruction *result) {
-  const HloAttr *attr = hlo_instruction_attr(member, HLO_ATTR_WINDOW);
-  if (attr == NULL) return;
+  const Window *windows = hlo_instruction_window(member);
+  if (windows == NULL) return;
   Arena *arena = group->computation->module->arena;
   WindowDimension *dims = ARENA_NEW_ARRAY(arena, WindowDimension, group->rank);
-  for (int i = 0; i < group->rank; i++) dims[i] = attr->value.window->dims[group->order[i]];
+  for (int i = 0; i < group->rank; i++) dims[i] = windows->dims[group->order[i]];
   Window *window = ARENA_NEW(arena, Window);
   *window = (Window){group->rank, dims};
   hlo_instruction_set_attr(result, &(HloAttr){.id = HLO_ATTR_WINDOW, .value.window = window});
 }
 
 static void turn_padding(const ConvolutionGroup *group, const HloInstruction *member, HloInstruction *result) {
-  const HloAttr *attr = hlo_instruction_attr(member, HLO_ATTR_PADDING);
-  if (attr == NULL) return;
+  const PaddingConfig *padding = hlo_instruction_padding(member);
+  if (padding == NULL) return;
   Arena *arena = group->computation->module->arena;
   PaddingDimension *dims = ARENA_NEW_ARRAY(arena, PaddingDimension, group->rank);
-  for (int i = 0; i < group->rank; i++) dims[i] = attr->value.padding->dims[group->order[i]];
+  for (int i = 0; i < group->rank; i++) dims[i] = padding->dims[group->order[i]];
   PaddingConfig *turned = ARENA_NEW(arena, PaddingConfig);
   *turned = (PaddingConfig){group->rank, dims};
   hlo_instruction_set_attr(result, &(HloAttr){.id = HLO_ATTR_PADDING, .value.padding = turned});

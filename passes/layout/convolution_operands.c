@@ -32,7 +32,7 @@ static bool is_for_convolutions(const HloInstruction *value) {
 /* The labels of |convolution| if it reads what its operand |index|, a transpose, reads. */
 static const ConvolutionDimensionNumbers *labels_before(const HloInstruction *convolution, int index) {
   const HloInstruction *transpose = convolution->operands[index];
-  const ConvolutionDimensionNumbers *old = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  const ConvolutionDimensionNumbers *old = hlo_instruction_dim_labels(convolution);
   ConvolutionDimensionNumbers *labels = ARENA_NEW(convolution->parent->module->arena, ConvolutionDimensionNumbers);
   *labels = *old;
   if (index == 0) {
@@ -73,8 +73,7 @@ static Status run_convolution_operands(HloPassContext *context, HloModule *modul
     bool is_changed = false;
     for (int64_t i = 0; i < computation->instructions.count && hlo_pass_may_rewrite(context); i++) {
       HloInstruction *convolution = computation->instructions.data[i];
-      if (convolution->opcode != HLO_CONVOLUTION || hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS) == NULL)
-        continue;
+      if (convolution->opcode != HLO_CONVOLUTION || hlo_instruction_dim_labels(convolution) == NULL) continue;
       for (int o = 0; o < convolution->operand_count; o++)
         is_changed = read_as_stored(context, convolution, o) || is_changed;
     }

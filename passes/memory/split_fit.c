@@ -6,17 +6,17 @@
  * between two elements. */
 static void fit_window(HloInstruction *made, const HloSplitMember *member) {
   Arena *arena = made->parent->module->arena;
-  const HloAttr *labels = hlo_instruction_attr(made, HLO_ATTR_DIM_LABELS);
-  const HloAttr *attr = hlo_instruction_attr(made, HLO_ATTR_WINDOW);
+  const ConvolutionDimensionNumbers *labels = hlo_instruction_dim_labels(made);
+  const Window *windows = hlo_instruction_window(made);
   const SplitRead *read = &member->reads[0];
   int dimension = member->dimension;
   if (labels != NULL) {
-    const ConvolutionDimensionNumbers *numbers = labels->value.dim_labels;
+    const ConvolutionDimensionNumbers *numbers = labels;
     for (dimension = numbers->spatial_rank - 1; dimension >= 0; dimension--)
       if (numbers->output_spatial[dimension] == member->dimension) break;
   }
-  if (dimension < 0 || attr == NULL) return;
-  const Window *old = attr->value.window;
+  if (dimension < 0 || windows == NULL) return;
+  const Window *old = windows;
   WindowDimension *dims = ARENA_COPY_ARRAY(arena, WindowDimension, old->dims, old->rank), *cut = &dims[dimension];
   int64_t extent = (cut->size - 1) * cut->window_dilation + 1;
   int64_t there = (made->operands[0]->shape->dims[read->dimension] - 1) * cut->base_dilation + 1;
@@ -30,7 +30,7 @@ static void fit_window(HloInstruction *made, const HloSplitMember *member) {
 
 /* A convolution of as many groups as there are features in the part. */
 static void fit_groups(HloInstruction *made, const HloSplitMember *member) {
-  const ConvolutionDimensionNumbers *numbers = hlo_instruction_attr(made, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  const ConvolutionDimensionNumbers *numbers = hlo_instruction_dim_labels(made);
   int64_t groups = hlo_instruction_int(made, HLO_ATTR_FEATURE_GROUP_COUNT, 1);
   if (groups == 1 || member->dimension != numbers->output_feature) return;
   int64_t whole = member->instruction->shape->dims[member->dimension], part = made->shape->dims[member->dimension];
@@ -40,7 +40,7 @@ static void fit_groups(HloInstruction *made, const HloSplitMember *member) {
 
 static void fit_slice(HloInstruction *made, const HloSplitMember *member) {
   Arena *arena = made->parent->module->arena;
-  const SliceRanges *old = hlo_instruction_attr(made, HLO_ATTR_SLICE)->value.slice;
+  const SliceRanges *old = hlo_instruction_slice(made);
   SliceDimension *ranges = ARENA_COPY_ARRAY(arena, SliceDimension, old->dims, old->rank);
   ranges[member->dimension].start = 0;
   ranges[member->dimension].limit = made->operands[0]->shape->dims[member->dimension];
@@ -51,7 +51,7 @@ static void fit_slice(HloInstruction *made, const HloSplitMember *member) {
 
 static void fit_padding(HloInstruction *made, const HloSplitMember *member) {
   Arena *arena = made->parent->module->arena;
-  const PaddingConfig *old = hlo_instruction_attr(made, HLO_ATTR_PADDING)->value.padding;
+  const PaddingConfig *old = hlo_instruction_padding(made);
   PaddingDimension *dims = ARENA_COPY_ARRAY(arena, PaddingDimension, old->dims, old->rank);
   dims[member->dimension] = (PaddingDimension){0, 0, 0};
   PaddingConfig *config = ARENA_NEW(arena, PaddingConfig);

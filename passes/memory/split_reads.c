@@ -159,7 +159,7 @@ static bool reads_reshape(const HloInstruction *reshape, int dimension, int64_t 
 /* Features of the result are those of the kernel; of grouped ones, whole groups, with the groups of the image. */
 static bool reads_features(const HloInstruction *convolution, const DimensionSize *size, int64_t scale,
                            SplitRead *out_reads, int64_t *out_coarser) {
-  const ConvolutionDimensionNumbers *numbers = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  const ConvolutionDimensionNumbers *numbers = hlo_instruction_dim_labels(convolution);
   int64_t groups = hlo_instruction_int(convolution, HLO_ATTR_FEATURE_GROUP_COUNT, 1);
   if (hlo_instruction_int(convolution, HLO_ATTR_BATCH_GROUP_COUNT, 1) != 1) return false;
   out_reads[1] = (SplitRead){(int)size->dimension, scale, 0, 0};
@@ -176,7 +176,7 @@ static bool reads_features(const HloInstruction *convolution, const DimensionSiz
 
 static bool reads_convolution(const HloInstruction *convolution, int dimension, int64_t scale, SplitRead *out_reads,
                               int64_t *out_coarser) {
-  const ConvolutionDimensionNumbers *numbers = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  const ConvolutionDimensionNumbers *numbers = hlo_instruction_dim_labels(convolution);
   DimensionSize size = hlo_dimension_size(convolution, 0, dimension);
   if (dimension == numbers->output_feature) return reads_features(convolution, &size, scale, out_reads, out_coarser);
   if (hlo_instruction_int(convolution, HLO_ATTR_BATCH_GROUP_COUNT, 1) != 1) return false;
@@ -200,9 +200,8 @@ static bool reads_windows(const HloInstruction *reduce, int dimension, int64_t s
 /* Along windows that neither overlap nor leave anything out, one place of the source belongs to each of them. */
 static bool reads_selected(const HloInstruction *select, int dimension, int64_t scale, SplitRead *out_reads,
                            int64_t *out_coarser) {
-  const HloAttr *attr = hlo_instruction_attr(select, HLO_ATTR_WINDOW);
-  WindowDimension window =
-      attr != NULL ? attr->value.window->dims[dimension] : (WindowDimension){.size = 1, .stride = 1};
+  const Window *windows = hlo_instruction_window(select);
+  WindowDimension window = windows != NULL ? windows->dims[dimension] : (WindowDimension){.size = 1, .stride = 1};
   int64_t places = select->operands[1]->shape->dims[dimension];
   bool is_partition = window.size == window.stride && window.pad_low == 0 && window.pad_high == 0 &&
                       places * window.stride == select->shape->dims[dimension];
@@ -219,7 +218,7 @@ static bool reads_selected(const HloInstruction *select, int dimension, int64_t 
 static bool reads_sliced(const HloInstruction *slice, int dimension, int64_t scale, SplitRead *out_reads,
                          int64_t *out_coarser) {
   (void)out_coarser;
-  const SliceDimension *range = &hlo_instruction_attr(slice, HLO_ATTR_SLICE)->value.slice->dims[dimension];
+  const SliceDimension *range = &hlo_instruction_slice(slice)->dims[dimension];
   if (range->stride < 1) return false;
   int64_t between = range->stride - 1; /* after the last element there is none left out */
   out_reads[0] = (SplitRead){dimension, scale * range->stride, -range->start, range->start - between};
@@ -423,7 +422,7 @@ static bool fold_reads_dot(const HloInstruction *dot, int operand, int dimension
  * which sum all features. */
 static bool fold_reads_convolution(const HloInstruction *convolution, int operand, int dimension, int64_t scale,
                                    SplitRead *out_reads, HloOpcode *out_opcode) {
-  const ConvolutionDimensionNumbers *numbers = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  const ConvolutionDimensionNumbers *numbers = hlo_instruction_dim_labels(convolution);
   const int64_t summed[] = {numbers->input_feature, numbers->kernel_input_feature};
   bool is_grouped = hlo_instruction_int(convolution, HLO_ATTR_FEATURE_GROUP_COUNT, 1) != 1;
   if (!can_combine(HLO_ADD, convolution->shape->type) || is_grouped || summed[operand] != dimension) return false;

@@ -202,7 +202,7 @@ static HloInstruction *slice_dot(HloInstruction *slice) {
   if (!is_plain_dot(dot) || dot->user_count != 1 || shape_is_dynamic(slice->shape)) return NULL;
   int64_t taken = shape_element_count(slice->shape);
   if (taken == 0 || taken > shape_element_count(dot->shape) / 2) return NULL;
-  const SliceRanges *ranges = hlo_instruction_attr(slice, HLO_ATTR_SLICE)->value.slice;
+  const SliceRanges *ranges = hlo_instruction_slice(slice);
   Arena *arena = slice->parent->module->arena;
   for (int s = 0; s < 2; s++) {
     operands[s] = dot->operands[s];
@@ -489,15 +489,14 @@ static HloInstruction *dot_chain_fast(HloInstruction *dot) {
 /* convolution(pad(x, 0), w) → convolution(x, w) with a padded window.  Empty places count as zero, or not at all. */
 static HloInstruction *convolution_of_pad(HloInstruction *instruction) {
   const HloInstruction *pad = instruction->operands[0];
-  const HloAttr *window = hlo_instruction_attr(instruction, HLO_ATTR_WINDOW),
-                *labels = hlo_instruction_attr(instruction, HLO_ATTR_DIM_LABELS);
-  if (pad->opcode != HLO_PAD || window == NULL || labels == NULL || shape_is_dynamic(instruction->shape)) return NULL;
+  const Window *window = hlo_instruction_window(instruction);
+  const ConvolutionDimensionNumbers *numbers = hlo_instruction_dim_labels(instruction);
+  if (pad->opcode != HLO_PAD || window == NULL || numbers == NULL || shape_is_dynamic(instruction->shape)) return NULL;
   if (!algebraic_is_all(pad->operands[1], 0) || hlo_instruction_attr(instruction, HLO_ATTR_PADDING_TYPE)) return NULL;
-  const PaddingConfig *padding = hlo_instruction_attr(pad, HLO_ATTR_PADDING)->value.padding;
-  const ConvolutionDimensionNumbers *numbers = labels->value.dim_labels;
-  int spatial = window->value.window->rank, moved = 0;
+  const PaddingConfig *padding = hlo_instruction_padding(pad);
+  int spatial = window->rank, moved = 0;
   Arena *arena = instruction->parent->module->arena;
-  WindowDimension *dims = ARENA_COPY_ARRAY(arena, WindowDimension, window->value.window->dims, spatial);
+  WindowDimension *dims = ARENA_COPY_ARRAY(arena, WindowDimension, window->dims, spatial);
   for (int i = 0; i < spatial; i++) {
     const PaddingDimension *by = &padding->dims[numbers->input_spatial[i]];
     if (by->low < 0 || by->high < 0 || by->interior != 0 || dims[i].base_dilation != 1) return NULL;
@@ -572,15 +571,14 @@ static const Window *exchanged_windows(const HloInstruction *instruction, const 
  * what comes out: then g is the gradient of what a convolution of x with holes has made, and this the one of its
  * weights.  Each place meets all of x then, where only some taps met it before, which ones a quotient told. */
 static HloInstruction *convolution_of_holes(HloInstruction *instruction) {
-  const HloAttr *window = hlo_instruction_attr(instruction, HLO_ATTR_WINDOW),
-                *labels = hlo_instruction_attr(instruction, HLO_ATTR_DIM_LABELS);
+  const Window *window = hlo_instruction_window(instruction);
+  const ConvolutionDimensionNumbers *numbers = hlo_instruction_dim_labels(instruction);
   HloInstruction *input = instruction->operands[0], *kernel = instruction->operands[1];
-  if (window == NULL || labels == NULL || hlo_instruction_attr(instruction, HLO_ATTR_PADDING_TYPE)) return NULL;
+  if (window == NULL || numbers == NULL || hlo_instruction_attr(instruction, HLO_ATTR_PADDING_TYPE)) return NULL;
   if (shape_is_dynamic(instruction->shape) || shape_is_dynamic(input->shape) || shape_is_dynamic(kernel->shape) ||
       has_groups(instruction))
     return NULL;
-  const ConvolutionDimensionNumbers *numbers = labels->value.dim_labels;
-  const Window *exchanged = exchanged_windows(instruction, window->value.window, numbers);
+  const Window *exchanged = exchanged_windows(instruction, window, numbers);
   if (exchanged == NULL) return NULL;
   HloInstruction *operands[2] = {kernel, input};
   HloInstruction *made = hlo_computation_add_clone(instruction->parent, instruction, instruction->shape, operands, 2);
@@ -589,7 +587,7 @@ static HloInstruction *convolution_of_holes(HloInstruction *instruction) {
   hlo_instruction_set_attr(made, &(HloAttr){.id = HLO_ATTR_DIM_LABELS, .value.dim_labels = roles});
   HloInstruction *reverse =
       hlo_computation_add(instruction->parent, HLO_REVERSE, instruction->shape, &made, 1, (StringView){0});
-  hlo_instruction_set_ints(reverse, HLO_ATTR_DIMENSIONS, numbers->output_spatial, window->value.window->rank);
+  hlo_instruction_set_ints(reverse, HLO_ATTR_DIMENSIONS, numbers->output_spatial, window->rank);
   return reverse;
 }
 

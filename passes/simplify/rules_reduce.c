@@ -229,10 +229,10 @@ static bool is_one_element(const Window *window) {
 
 /* reduce-window(x, init) of windows of one element → init ∘ x */
 static HloInstruction *window_of_one(HloInstruction *instruction) {
-  const HloAttr *window = hlo_instruction_attr(instruction, HLO_ATTR_WINDOW);
+  const Window *window = hlo_instruction_window(instruction);
   HloOpcode combiner = combiner_of(instruction);
   HloInstruction *x = instruction->operands[0];
-  if (combiner == HLO_TUPLE || window == NULL || !is_one_element(window->value.window)) return NULL;
+  if (combiner == HLO_TUPLE || window == NULL || !is_one_element(window)) return NULL;
   if (x->shape != instruction->shape || !shape_is_static_array(x->shape)) return NULL;
   HloInstruction *init = instruction->operands[1];
   if (x->shape->rank > 0) init = algebraic_broadcast(init, x->shape, NULL);
@@ -243,16 +243,16 @@ static HloInstruction *window_of_one(HloInstruction *instruction) {
  * sums from +0 on, no more than a +0 among the summands. */
 static HloInstruction *window_of_pad(HloInstruction *instruction) {
   const HloInstruction *pad = instruction->operands[0];
-  const HloAttr *window = hlo_instruction_attr(instruction, HLO_ATTR_WINDOW);
+  const Window *window = hlo_instruction_window(instruction);
   HloOpcode combiner = combiner_of(instruction);
   if (pad->opcode != HLO_PAD || window == NULL || combiner == HLO_TUPLE ||
       !shape_is_static_array(pad->operands[0]->shape))
     return NULL;
   if (!is_identity(combiner, instruction->operands[1]) || !is_identity(combiner, pad->operands[1])) return NULL;
   if (combiner == HLO_ADD && pad->operands[1] != instruction->operands[1]) return NULL;
-  const PaddingConfig *padding = hlo_instruction_attr(pad, HLO_ATTR_PADDING)->value.padding;
+  const PaddingConfig *padding = hlo_instruction_padding(pad);
   Arena *arena = instruction->parent->module->arena;
-  WindowDimension *dims = ARENA_COPY_ARRAY(arena, WindowDimension, window->value.window->dims, padding->rank);
+  WindowDimension *dims = ARENA_COPY_ARRAY(arena, WindowDimension, window->dims, padding->rank);
   for (int i = 0; i < padding->rank; i++) {
     if (padding->dims[i].interior != 0 || padding->dims[i].low < 0 || padding->dims[i].high < 0) return NULL;
     if (dims[i].base_dilation != 1) return NULL;
@@ -300,26 +300,26 @@ static HloInstruction *repeat_elements(HloInstruction *x, const Window *window) 
  * element of x, or none at the edges → pad(repeated(identity ∘ x), identity) */
 static HloInstruction *window_of_holes(HloInstruction *instruction) {
   HloInstruction *pad = instruction->operands[0], *init = instruction->operands[1];
-  const HloAttr *window = hlo_instruction_attr(instruction, HLO_ATTR_WINDOW);
+  const Window *window = hlo_instruction_window(instruction);
   HloOpcode combiner = combiner_of(instruction);
   if (pad->opcode != HLO_PAD || window == NULL || combiner == HLO_TUPLE) return NULL;
   HloInstruction *x = pad->operands[0];
-  const PaddingConfig *padding = hlo_instruction_attr(pad, HLO_ATTR_PADDING)->value.padding;
+  const PaddingConfig *padding = hlo_instruction_padding(pad);
   if (2 * padding->rank > RANK_LIMIT || !shape_is_static_array(x->shape) || !shape_is_static_array(instruction->shape))
     return NULL;
   if (!is_identity(combiner, init) || pad->operands[1] != init || x->shape->type != instruction->shape->type)
     return NULL;
-  if (!holds_one_at_most(window->value.window, padding) || shape_element_count(instruction->shape) == 0) return NULL;
+  if (!holds_one_at_most(window, padding) || shape_element_count(instruction->shape) == 0) return NULL;
   if (shape_element_count(x->shape) == 0) return NULL;
   HloInstruction *first = algebraic_binary(x, combiner, algebraic_broadcast(init, x->shape, NULL), x);
-  HloInstruction *repeated = repeat_elements(first, window->value.window);
+  HloInstruction *repeated = repeat_elements(first, window);
   if (repeated->shape == instruction->shape) return repeated;
   Arena *arena = instruction->parent->module->arena;
   PaddingConfig *edges = ARENA_NEW(arena, PaddingConfig);
   PaddingDimension *dims = ARENA_NEW_ARRAY(arena, PaddingDimension, padding->rank);
   *edges = (PaddingConfig){padding->rank, dims};
   for (int i = 0; i < padding->rank; i++) {
-    int64_t reach = window->value.window->dims[i].size - 1;
+    int64_t reach = window->dims[i].size - 1;
     dims[i] = (PaddingDimension){.low = padding->dims[i].low - reach, .high = padding->dims[i].high - reach};
   }
   HloInstruction *operands[2] = {repeated, init};

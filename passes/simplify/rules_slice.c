@@ -17,10 +17,10 @@ static HloInstruction *slice_nothing(HloInstruction *instruction) {
 
 /* pad(x) by nothing → x */
 static HloInstruction *pad_nothing(HloInstruction *instruction) {
-  const HloAttr *attr = hlo_instruction_attr(instruction, HLO_ATTR_PADDING);
-  if (attr == NULL || instruction->operands[0]->shape != instruction->shape) return NULL;
-  for (int i = 0; i < attr->value.padding->rank; i++) {
-    const PaddingDimension *dim = &attr->value.padding->dims[i];
+  const PaddingConfig *padding = hlo_instruction_padding(instruction);
+  if (padding == NULL || instruction->operands[0]->shape != instruction->shape) return NULL;
+  for (int i = 0; i < padding->rank; i++) {
+    const PaddingDimension *dim = &padding->dims[i];
     if (dim->low != 0 || dim->high != 0 || dim->interior != 0) return NULL;
   }
   return instruction->operands[0];
@@ -70,10 +70,6 @@ static HloInstruction *copy_copy(HloInstruction *instruction) {
 
 /* --- slices of what is taken apart or put together --- */
 
-static const SliceRanges *ranges_of(const HloInstruction *slice) {
-  return hlo_instruction_attr(slice, HLO_ATTR_SLICE)->value.slice;
-}
-
 /* slice(x) of |shape| with the ranges |dims|, which are copied. */
 static HloInstruction *make_slice(const HloInstruction *like, HloInstruction *x, const SliceDimension *dims) {
   Arena *arena = like->parent->module->arena;
@@ -92,7 +88,7 @@ static bool is_static(const HloInstruction *instruction) {
 static HloInstruction *slice_slice(HloInstruction *instruction) {
   const HloInstruction *inner = instruction->operands[0];
   if (inner->opcode != HLO_SLICE || !is_static(instruction) || !is_static(inner->operands[0])) return NULL;
-  const SliceRanges *from = ranges_of(inner), *to = ranges_of(instruction);
+  const SliceRanges *from = hlo_instruction_slice(inner), *to = hlo_instruction_slice(instruction);
   SliceDimension dims[RANK_LIMIT];
   for (int i = 0; i < to->rank; i++) {
     int64_t stride = from->dims[i].stride * to->dims[i].stride, count = instruction->shape->dims[i];
@@ -109,7 +105,7 @@ static HloInstruction *slice_broadcast(HloInstruction *instruction) {
   if (inner->opcode != HLO_BROADCAST || !is_static(instruction) || !is_static(inner->operands[0])) return NULL;
   HloInstruction *x = inner->operands[0];
   Int64List places = hlo_instruction_ints(inner, HLO_ATTR_DIMENSIONS);
-  const SliceRanges *ranges = ranges_of(instruction);
+  const SliceRanges *ranges = hlo_instruction_slice(instruction);
   SliceDimension dims[RANK_LIMIT];
   int64_t sizes[RANK_LIMIT];
   for (int i = 0; i < x->shape->rank; i++) {
@@ -128,7 +124,7 @@ static HloInstruction *slice_concatenate(HloInstruction *instruction) {
   if (inner->opcode != HLO_CONCATENATE || !is_static(instruction) || !is_static(inner)) return NULL;
   int64_t dimension = hlo_instruction_ints(inner, HLO_ATTR_DIMENSIONS).data[0], begin = 0;
   SliceDimension dims[RANK_LIMIT];
-  const SliceRanges *ranges = ranges_of(instruction);
+  const SliceRanges *ranges = hlo_instruction_slice(instruction);
   for (int i = 0; i < ranges->rank; i++) dims[i] = ranges->dims[i];
   SliceDimension *along = &dims[dimension];
   int64_t count = instruction->shape->dims[dimension], last = along->start + (count - 1) * along->stride;
@@ -152,7 +148,7 @@ static HloInstruction *slice_of_parts(HloInstruction *instruction) {
   if (inner->opcode != HLO_CONCATENATE || inner->user_count != 1) return NULL;
   if (!is_static(instruction) || !is_static(inner) || shape_element_count(instruction->shape) == 0) return NULL;
   int64_t dimension = hlo_instruction_ints(inner, HLO_ATTR_DIMENSIONS).data[0], begin = 0, skipped = 0, size = 0;
-  const SliceDimension *along = &ranges_of(instruction)->dims[dimension];
+  const SliceDimension *along = &hlo_instruction_slice(instruction)->dims[dimension];
   int64_t last = along->start + (instruction->shape->dims[dimension] - 1) * along->stride;
   int first = -1, count = 0;
   for (int i = 0; i < inner->operand_count; i++) {
@@ -170,7 +166,7 @@ static HloInstruction *slice_of_parts(HloInstruction *instruction) {
   SliceDimension dims[RANK_LIMIT];
   int64_t sizes[RANK_LIMIT];
   for (int i = 0; i < inner->shape->rank; i++) {
-    dims[i] = ranges_of(instruction)->dims[i];
+    dims[i] = hlo_instruction_slice(instruction)->dims[i];
     sizes[i] = i == dimension ? size : inner->shape->dims[i];
   }
   dims[dimension].start -= skipped;
@@ -186,8 +182,8 @@ static HloInstruction *slice_pad(HloInstruction *instruction) {
   const HloInstruction *inner = instruction->operands[0];
   if (inner->opcode != HLO_PAD || !is_static(instruction) || !is_static(inner->operands[0])) return NULL;
   HloInstruction *x = inner->operands[0];
-  const PaddingConfig *padding = hlo_instruction_attr(inner, HLO_ATTR_PADDING)->value.padding;
-  const SliceRanges *ranges = ranges_of(instruction);
+  const PaddingConfig *padding = hlo_instruction_padding(inner);
+  const SliceRanges *ranges = hlo_instruction_slice(instruction);
   SliceDimension dims[RANK_LIMIT];
   for (int i = 0; i < ranges->rank; i++) {
     int64_t start = ranges->dims[i].start - padding->dims[i].low, stride = ranges->dims[i].stride;
@@ -202,8 +198,8 @@ static HloInstruction *slice_pad(HloInstruction *instruction) {
 static HloInstruction *slice_padding(HloInstruction *instruction) {
   const HloInstruction *pad = instruction->operands[0];
   if (pad->opcode != HLO_PAD || !is_static(instruction) || !is_static(pad->operands[0])) return NULL;
-  const PaddingConfig *padding = hlo_instruction_attr(pad, HLO_ATTR_PADDING)->value.padding;
-  const SliceRanges *ranges = ranges_of(instruction);
+  const PaddingConfig *padding = hlo_instruction_padding(pad);
+  const SliceRanges *ranges = hlo_instruction_slice(instruction);
   if (shape_element_count(instruction->shape) == 0 || shape_element_count(pad->operands[0]->shape) == 0) return NULL;
   for (int i = 0; i < ranges->rank; i++) {
     int64_t low = padding->dims[i].low;
@@ -233,7 +229,7 @@ static HloInstruction *make_pad(const HloInstruction *like, HloInstruction *x, H
 /* pad(x) that only cuts → slice(x) */
 static HloInstruction *pad_to_slice(HloInstruction *instruction) {
   HloInstruction *x = instruction->operands[0];
-  const PaddingConfig *padding = hlo_instruction_attr(instruction, HLO_ATTR_PADDING)->value.padding;
+  const PaddingConfig *padding = hlo_instruction_padding(instruction);
   if (!is_static(instruction) || !is_static(x)) return NULL;
   SliceDimension dims[RANK_LIMIT];
   for (int i = 0; i < padding->rank; i++) {
@@ -256,8 +252,7 @@ static HloInstruction *pad_pad(HloInstruction *instruction) {
   const HloInstruction *inner = instruction->operands[0];
   if (inner->opcode != HLO_PAD || !same_scalar(inner->operands[1], instruction->operands[1])) return NULL;
   if (!is_static(instruction) || !is_static(inner->operands[0])) return NULL;
-  const PaddingConfig *a = hlo_instruction_attr(inner, HLO_ATTR_PADDING)->value.padding,
-                      *b = hlo_instruction_attr(instruction, HLO_ATTR_PADDING)->value.padding;
+  const PaddingConfig *a = hlo_instruction_padding(inner), *b = hlo_instruction_padding(instruction);
   PaddingDimension dims[RANK_LIMIT];
   for (int i = 0; i < a->rank; i++) {
     /* What the first cuts off is lost to the second. */
@@ -281,8 +276,7 @@ static HloInstruction *convert_pad(HloInstruction *instruction) {
     operands[i] = hlo_computation_add_clone(instruction->parent, instruction, shape, &operands[i], 1);
     hlo_instruction_remove_sharding(operands[i]);
   }
-  return make_pad(instruction, operands[0], operands[1],
-                  hlo_instruction_attr(pad, HLO_ATTR_PADDING)->value.padding->dims);
+  return make_pad(instruction, operands[0], operands[1], hlo_instruction_padding(pad)->dims);
 }
 
 /* --- sums of pads --- */
@@ -306,7 +300,7 @@ static bool is_plain_zero(HloInstruction *value) {
 }
 
 static bool add_part(const HloInstruction *pad, PaddedParts *found) {
-  const PaddingConfig *padding = hlo_instruction_attr(pad, HLO_ATTR_PADDING)->value.padding;
+  const PaddingConfig *padding = hlo_instruction_padding(pad);
   if (found->count == PART_LIMIT || !is_static(pad) || !is_plain_zero(pad->operands[1])) return false;
   for (int i = 0; i < padding->rank; i++) {
     const PaddingDimension *dim = &padding->dims[i];
@@ -425,7 +419,7 @@ static HloInstruction *concatenate_concatenate(HloInstruction *instruction) {
  * strides. */
 static bool continues(const HloInstruction *last, const HloInstruction *next, int64_t dimension) {
   if (last->opcode != HLO_SLICE || next->opcode != HLO_SLICE || last->operands[0] != next->operands[0]) return false;
-  const SliceRanges *a = ranges_of(last), *b = ranges_of(next);
+  const SliceRanges *a = hlo_instruction_slice(last), *b = hlo_instruction_slice(next);
   for (int i = 0; i < a->rank; i++) {
     if (a->dims[i].stride != 1 || b->dims[i].stride != 1) return false;
     bool fits = i == dimension ? a->dims[i].limit == b->dims[i].start
@@ -454,10 +448,10 @@ static HloInstruction *concatenate_slices(HloInstruction *instruction) {
       int64_t sizes[RANK_LIMIT];
       if (!is_static(x)) return NULL;
       for (int d = 0; d < x->shape->rank; d++) {
-        dims[d] = ranges_of(first)->dims[d];
+        dims[d] = hlo_instruction_slice(first)->dims[d];
         sizes[d] = first->shape->dims[d];
       }
-      dims[dimension].limit = ranges_of(instruction->operands[next - 1])->dims[dimension].limit;
+      dims[dimension].limit = hlo_instruction_slice(instruction->operands[next - 1])->dims[dimension].limit;
       sizes[dimension] = dims[dimension].limit - dims[dimension].start;
       HloInstruction like = *instruction; /* for its place only */
       like.shape = shape_array(x->parent->module->shapes, x->shape->type, sizes, x->shape->rank);

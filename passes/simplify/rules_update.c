@@ -149,7 +149,7 @@ static HloInstruction *slice_update(HloInstruction *slice) {
   if (update->opcode != HLO_DYNAMIC_UPDATE_SLICE || !is_static(slice) || !is_static(update)) return NULL;
   HloInstruction *part = update->operands[1];
   if (!is_static(part) || update->operand_count != 2 + update->shape->rank) return NULL;
-  const SliceRanges *ranges = hlo_instruction_attr(slice, HLO_ATTR_SLICE)->value.slice;
+  const SliceRanges *ranges = hlo_instruction_slice(slice);
   SliceDimension dims[RANK_LIMIT];
   bool inside = shape_element_count(slice->shape) > 0, outside = false;
   for (int i = 0; i < ranges->rank; i++) {
@@ -272,7 +272,7 @@ static bool adds_unit(const Shape *whole, const Shape *part, int64_t dimension) 
 /* |slice| is all of an array but along |dimension|, from |start| on. */
 static bool is_window(const HloInstruction *slice, int64_t dimension, int64_t start) {
   if (slice->opcode != HLO_SLICE || !is_static(slice) || !is_static(slice->operands[0])) return false;
-  const SliceRanges *ranges = hlo_instruction_attr(slice, HLO_ATTR_SLICE)->value.slice;
+  const SliceRanges *ranges = hlo_instruction_slice(slice);
   for (int d = 0; d < ranges->rank; d++) {
     if (ranges->dims[d].stride != 1 || ranges->dims[d].start != (d == dimension ? start : 0)) return false;
     if (d != dimension && slice->shape->dims[d] != slice->operands[0]->shape->dims[d]) return false;

@@ -20,7 +20,7 @@ static int64_t count_at(const WindowCounts *counts, int64_t place) {
 }
 
 static bool count_windows(const HloInstruction *instruction, int dimension, WindowCounts *out_counts) {
-  const Window *window = hlo_instruction_attr(instruction, HLO_ATTR_WINDOW)->value.window;
+  const Window *window = hlo_instruction_window(instruction);
   const WindowDimension *dim = &window->dims[dimension];
   if (dim->base_dilation != 1 || dim->window_dilation != 1) return false;
   *out_counts = (WindowCounts){.size = instruction->shape->dims[dimension],
@@ -117,7 +117,7 @@ static HloInstruction *window_of_splat(HloInstruction *instruction) {
   const Shape *shape = instruction->shape;
   HloOpcode combiner = combiner_of(instruction);
   if (value == NULL || !shape_is_array(shape) || shape_is_dynamic(shape) || shape->rank > RANK_LIMIT) return NULL;
-  if (shape->rank == 0 || hlo_instruction_attr(instruction, HLO_ATTR_WINDOW) == NULL) return NULL;
+  if (shape->rank == 0 || hlo_instruction_window(instruction) == NULL) return NULL;
   WindowCounts counts[RANK_LIMIT];
   int64_t most = 1, least = 1;
   for (int d = 0; d < shape->rank; d++) {

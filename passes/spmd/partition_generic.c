@@ -29,7 +29,7 @@ static int64_t local_size(const LocalOperation *operation, int dim) {
 
 /* Dimensions that are divided are taken whole. */
 static void fit_slice(const LocalOperation *operation) {
-  const SliceRanges *ranges = hlo_instruction_attr(operation->old, HLO_ATTR_SLICE)->value.slice;
+  const SliceRanges *ranges = hlo_instruction_slice(operation->old);
   Arena *arena = operation->module->arena;
   SliceDimension *dims = ARENA_COPY_ARRAY(arena, SliceDimension, ranges->dims, ranges->rank);
   for (int i = 0; i < ranges->rank; i++) {
@@ -60,7 +60,7 @@ static void fit_gather(const LocalOperation *operation) {
 /* Groups are divided where both their sides are. */
 static void fit_convolution(const LocalOperation *operation) {
   const HloInstruction *old = operation->old, *made = operation->made;
-  const ConvolutionDimensionNumbers *labels = hlo_instruction_attr(old, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  const ConvolutionDimensionNumbers *labels = hlo_instruction_dim_labels(old);
   const Shape *input = made->operands[0]->shape, *kernel = made->operands[1]->shape, *result = made->shape;
   if (hlo_instruction_int(old, HLO_ATTR_FEATURE_GROUP_COUNT, 1) > 1) {
     int64_t groups = input->dims[labels->input_feature] / kernel->dims[labels->kernel_input_feature];

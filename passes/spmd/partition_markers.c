@@ -69,7 +69,7 @@ static bool is_side_effect(const HloInstruction *old) {
 }
 
 Status spmd_partition_custom_call(Partitioner *partitioner, const HloInstruction *old) {
-  StringView target = hlo_instruction_attr(old, HLO_ATTR_CUSTOM_CALL_TARGET)->value.text;
+  StringView target = custom_call_target(old);
   if (partitioner->shardings->outsides[old->id] != NULL) return partition_border(partitioner, old);
   MarkerValue marker = custom_call_marker_value(old);
   int leaves = shape_leaf_count(old->shape);

@@ -20,7 +20,7 @@ static bool is_cumulative(const WindowDimension *window, int64_t size, bool *out
 /* |old| is cumulative along one dimension, by one operation that may be done in any order, and begins with what may
  * enter any number of times. */
 static bool find_cumulative(Arena *arena, const HloInstruction *old, CumulativeWindow *out) {
-  const Window *window = hlo_instruction_attr(old, HLO_ATTR_WINDOW)->value.window;
+  const Window *window = hlo_instruction_window(old);
   const HloComputation *reducer = hlo_instruction_computation(old, HLO_ATTR_TO_APPLY);
   const Shape *shape = old->operands[0]->shape;
   out->dim = -1;
@@ -51,7 +51,7 @@ static double scan_bytes(Partitioner *partitioner, const HloInstruction *old, co
 static HloInstruction *scan_part(Partitioner *partitioner, const HloInstruction *old, const CumulativeWindow *scan,
                                  HloInstruction *part, HloInstruction *init) {
   Arena *arena = partitioner->module->arena;
-  const Window *whole = hlo_instruction_attr(old, HLO_ATTR_WINDOW)->value.window;
+  const Window *whole = hlo_instruction_window(old);
   WindowDimension *dims = ARENA_COPY_ARRAY(arena, WindowDimension, whole->dims, whole->rank);
   int64_t size = part->shape->dims[scan->dim];
   dims[scan->dim].size = size;

@@ -12,10 +12,6 @@
 #include "passes/spmd/partition_internal.h"
 #include "passes/spmd/runs.h"
 
-static const Window *window_of(const HloInstruction *old) {
-  return hlo_instruction_attr(old, HLO_ATTR_WINDOW)->value.window;
-}
-
 /* What the selection prefers any other element to: the end of the type that it goes away from. */
 static HloInstruction *never_selected(Partitioner *partitioner, const HloInstruction *old) {
   const HloComputation *select = hlo_instruction_computation(old, HLO_ATTR_SELECT_COMPUTATION);
@@ -47,7 +43,7 @@ typedef struct SelectRuns {
 
 static bool find_runs(Partitioner *partitioner, const HloInstruction *old, int dim, AxisList axes, SelectRuns *out) {
   Arena *arena = partitioner->builder.arena;
-  const WindowDimension *window = &window_of(old)->dims[dim];
+  const WindowDimension *window = &hlo_instruction_window(old)->dims[dim];
   int64_t count = axis_list_size(partitioner->builder.mesh, axes), size = old->shape->dims[dim];
   int64_t tile = size / count + (size % count != 0), stride = window->stride, low = window->pad_low, most = 1;
   if (window->base_dilation != 1 || window->window_dilation != 1 || size == 0) return false;
@@ -75,7 +71,7 @@ static bool find_runs(Partitioner *partitioner, const HloInstruction *old, int d
 }
 
 static bool is_moving(const HloInstruction *old, const AxisSharding *result, int dim) {
-  const WindowDimension *window = &window_of(old)->dims[dim];
+  const WindowDimension *window = &hlo_instruction_window(old)->dims[dim];
   return result->dims[dim].count > 0 &&
          (window->size > 1 || window->stride > 1 || window->pad_low != 0 || window->pad_high != 0);
 }
@@ -111,7 +107,7 @@ Status spmd_partition_select_and_scatter(Partitioner *partitioner, const HloInst
   HloInstruction *parts[3];
   for (int i = 0; i < 3; i++) parts[i] = spmd_operand_part(partitioner, old, &factors, i);
   Arena *arena = partitioner->module->arena;
-  const Window *whole = window_of(old);
+  const Window *whole = hlo_instruction_window(old);
   WindowDimension *dims = ARENA_COPY_ARRAY(arena, WindowDimension, whole->dims, whole->rank);
   SelectRuns runs[SHAPE_MAX_RANK];
   bool moves = false;

@@ -26,7 +26,7 @@ typedef struct SliceRun {
 static SliceRun slice_run(GraphBuilder *graph, const HloInstruction *old, HloInstruction *const *starts, int dim) {
   int64_t size = old->operands[0]->shape->dims[dim], wanted = old->shape->dims[dim];
   if (starts != NULL) return (SliceRun){spmd_clamp_start(graph, starts[dim], size - wanted), wanted, 1};
-  SliceDimension range = hlo_instruction_attr(old, HLO_ATTR_SLICE)->value.slice->dims[dim];
+  SliceDimension range = hlo_instruction_slice(old)->dims[dim];
   return (SliceRun){graph_integer(graph, TYPE_S64, range.start, NULL), (wanted - 1) * range.stride + 1, range.stride};
 }
 

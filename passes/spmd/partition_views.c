@@ -50,7 +50,7 @@ static bool view_concatenate(View *view, const HloInstruction *old, int64_t star
 }
 
 static bool view_slice(View *view, const HloInstruction *old, int64_t start, int64_t count, int depth) {
-  const SliceRanges *ranges = hlo_instruction_attr(old, HLO_ATTR_SLICE)->value.slice;
+  const SliceRanges *ranges = hlo_instruction_slice(old);
   for (int d = 0; d < ranges->rank; d++) {
     if (ranges->dims[d].stride != 1) return false;
     if (d != view->dim && old->shape->dims[d] != old->operands[0]->shape->dims[d]) return false;
@@ -60,7 +60,7 @@ static bool view_slice(View *view, const HloInstruction *old, int64_t start, int
 }
 
 static bool view_pad(View *view, const HloInstruction *old, int64_t start, int64_t count, int depth) {
-  const PaddingConfig *padding = hlo_instruction_attr(old, HLO_ATTR_PADDING)->value.padding;
+  const PaddingConfig *padding = hlo_instruction_padding(old);
   for (int d = 0; d < padding->rank; d++) {
     const PaddingDimension *dim = &padding->dims[d];
     if (dim->interior != 0 || (d != view->dim && (dim->low != 0 || dim->high != 0))) return false;

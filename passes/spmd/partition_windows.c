@@ -44,11 +44,6 @@ static MovingWindow summed_window_of(const WindowDimension *window, int operand_
                         .is_summed = true};
 }
 
-static const Window *window_attr(const HloInstruction *old) {
-  const HloAttr *attr = hlo_instruction_attr(old, HLO_ATTR_WINDOW);
-  return attr == NULL ? NULL : attr->value.window;
-}
-
 /* The number of the spatial dimension that is dimension |dim| of the result; -1: none. */
 static int spatial_number(const ConvolutionDimensionNumbers *labels, int dim) {
   for (int i = 0; i < labels->spatial_rank; i++) {
@@ -62,13 +57,13 @@ static int spatial_number(const ConvolutionDimensionNumbers *labels, int dim) {
 typedef bool WindowFinder(const HloInstruction *old, int dim, MovingWindow *out);
 
 static bool slice_window(const HloInstruction *old, int dim, MovingWindow *out) {
-  const SliceDimension *slice = &hlo_instruction_attr(old, HLO_ATTR_SLICE)->value.slice->dims[dim];
+  const SliceDimension *slice = &hlo_instruction_slice(old)->dims[dim];
   *out = (MovingWindow){dim, dim, -slice->start, slice->stride, .base = 1, .window = 1};
   return true;
 }
 
 static bool pad_window(const HloInstruction *old, int dim, MovingWindow *out) {
-  const PaddingDimension *padding = &hlo_instruction_attr(old, HLO_ATTR_PADDING)->value.padding->dims[dim];
+  const PaddingDimension *padding = &hlo_instruction_padding(old)->dims[dim];
   *out = (MovingWindow){dim, dim, padding->low, .stride = 1, .base = padding->interior + 1, .window = 1};
   return true;
 }
@@ -80,15 +75,15 @@ static bool reverse_window(const HloInstruction *old, int dim, MovingWindow *out
 }
 
 static bool reduce_window(const HloInstruction *old, int dim, MovingWindow *out) {
-  *out = window_of(&window_attr(old)->dims[dim], dim, dim);
+  *out = window_of(&hlo_instruction_window(old)->dims[dim], dim, dim);
   return true;
 }
 
 static bool convolution_window(const HloInstruction *old, int dim, MovingWindow *out) {
-  const ConvolutionDimensionNumbers *labels = hlo_instruction_attr(old, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  const ConvolutionDimensionNumbers *labels = hlo_instruction_dim_labels(old);
   int spatial = spatial_number(labels, dim);
-  if (spatial < 0 || window_attr(old) == NULL) return false;
-  *out = window_of(&window_attr(old)->dims[spatial], (int)labels->input_spatial[spatial], dim);
+  if (spatial < 0 || hlo_instruction_window(old) == NULL) return false;
+  *out = window_of(&hlo_instruction_window(old)->dims[spatial], (int)labels->input_spatial[spatial], dim);
   return true;
 }
 
@@ -170,12 +165,13 @@ static bool divided_window(Partitioner *partitioner, const HloInstruction *old, 
     out->count = shape->dims[dim];
     return true;
   }
-  if (old->opcode != HLO_CONVOLUTION || window_attr(old) == NULL) return false;
-  const ConvolutionDimensionNumbers *labels = hlo_instruction_attr(old, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  if (old->opcode != HLO_CONVOLUTION || hlo_instruction_window(old) == NULL) return false;
+  const ConvolutionDimensionNumbers *labels = hlo_instruction_dim_labels(old);
   int spatial = spatial_number(labels, dim);
   if (spatial < 0) return false;
   int kernel_dim = (int)labels->kernel_spatial[spatial];
-  *out = summed_window_of(&window_attr(old)->dims[spatial], (int)labels->input_spatial[spatial], dim, shape->dims[dim]);
+  *out = summed_window_of(&hlo_instruction_window(old)->dims[spatial], (int)labels->input_spatial[spatial], dim,
+                          shape->dims[dim]);
   out->axes = operand_sharding(partitioner, old, factors, 1)->dims[kernel_dim];
   out->count = old->operands[1]->shape->dims[kernel_dim];
   return out->axes.count > 0;
@@ -225,10 +221,9 @@ static HloInstruction *outside_of(Partitioner *partitioner, const HloInstruction
 
 static void fit_window(const LocalWindow *local) {
   Arena *arena = local->partitioner->module->arena;
-  const Window *old = window_attr(local->old);
+  const Window *old = hlo_instruction_window(local->old);
   const ConvolutionDimensionNumbers *labels =
-      local->old->opcode == HLO_CONVOLUTION ? hlo_instruction_attr(local->old, HLO_ATTR_DIM_LABELS)->value.dim_labels
-                                            : NULL;
+      local->old->opcode == HLO_CONVOLUTION ? hlo_instruction_dim_labels(local->old) : NULL;
   WindowDimension *dims = ARENA_COPY_ARRAY(arena, WindowDimension, old->dims, old->rank);
   for (int i = 0; i < local->count; i++) {
     int dim = local->runs[i].window.result_dim;
@@ -246,7 +241,7 @@ static void fit_window(const LocalWindow *local) {
 
 static void fit_padding(const LocalWindow *local) {
   Arena *arena = local->partitioner->module->arena;
-  const PaddingConfig *old = hlo_instruction_attr(local->old, HLO_ATTR_PADDING)->value.padding;
+  const PaddingConfig *old = hlo_instruction_padding(local->old);
   PaddingDimension *dims = ARENA_COPY_ARRAY(arena, PaddingDimension, old->dims, old->rank);
   for (int i = 0; i < local->count; i++) {
     PaddingDimension *fitted = &dims[local->runs[i].window.result_dim];
@@ -261,7 +256,7 @@ static void fit_padding(const LocalWindow *local) {
 
 static void fit_slice_runs(const LocalWindow *local) {
   Arena *arena = local->partitioner->module->arena;
-  const SliceRanges *old = hlo_instruction_attr(local->made, HLO_ATTR_SLICE)->value.slice;
+  const SliceRanges *old = hlo_instruction_slice(local->made);
   SliceDimension *dims = ARENA_COPY_ARRAY(arena, SliceDimension, old->dims, old->rank);
   for (int i = 0; i < local->count; i++) {
     const WindowRuns *runs = &local->runs[i];
@@ -292,7 +287,7 @@ static HloInstruction *with_neighbours(LocalWindow *local, int index, const Axis
 /* |rule| with spatial dimension |spatial| of input and kernel summed over, and of the result whole. */
 static const ShardingRule *summing_rule(Arena *arena, const HloInstruction *old, const ShardingRule *rule,
                                         int spatial) {
-  const ConvolutionDimensionNumbers *labels = hlo_instruction_attr(old, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  const ConvolutionDimensionNumbers *labels = hlo_instruction_dim_labels(old);
   int64_t kernel = labels->kernel_spatial[spatial];
   SummedDim operands[2] = {{0, (int)labels->input_spatial[spatial]}, {1, (int)kernel}};
   return sharding_rule_with_sum(arena, rule, old->operands[1]->shape->dims[kernel], operands, 2,
@@ -302,7 +297,7 @@ static const ShardingRule *summing_rule(Arena *arena, const HloInstruction *old,
 Status spmd_partition_convolution(Partitioner *partitioner, const HloInstruction *old) {
   Arena *arena = partitioner->builder.arena;
   FactorAxes best = factor_axes_choose(partitioner, old, sharding_rule(arena, old), spmd_window_bytes);
-  const Window *windows = window_attr(old);
+  const Window *windows = hlo_instruction_window(old);
   for (int i = 0; windows != NULL && i < windows->rank; i++) {
     if (windows->dims[i].size <= 1 || windows->dims[i].reversal) continue;
     FactorAxes factors =

@@ -131,8 +131,7 @@ static bool allows(const HloInstruction *marker, char number, const char *word) 
 }
 
 static void share_marker(Propagation *propagation, HloInstruction *marker) {
-  bool is_barrier = sv_equal_cstring(hlo_instruction_attr(marker, HLO_ATTR_CUSTOM_CALL_TARGET)->value.text,
-                                     "xla.sdy.PropagationBarrier");
+  bool is_barrier = sv_equal_cstring(custom_call_target(marker), "xla.sdy.PropagationBarrier");
   for (int i = 0; i < shape_leaf_count(marker->shape); i++) {
     ValueState *result = state_of(propagation, marker, i), *operand = state_of(propagation, marker->operands[0], i);
     if (!is_barrier || allows(marker, '1', "FORWARD")) hand_on(propagation, operand, result, marker);

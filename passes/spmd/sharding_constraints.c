@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/checked_math.h"
 #include "base/hash_map.h"
+#include "hlo/ir/custom_call.h"
 #include "hlo/ir/device_mesh.h"
 #include "hlo/ir/sharding_tiles.h"
 #include "passes/spmd/propagation_internal.h"
@@ -27,11 +28,6 @@ Status propagation_for_each(Propagation *propagation, PropagationVisit *visit, v
       RETURN_IF_ERROR(visit(propagation, computation->instructions.data[i], context));
   }
   return STATUS_OK;
-}
-
-static bool is_call_of(const HloInstruction *instruction, const char *target) {
-  const HloAttr *attr = hlo_instruction_attr(instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
-  return instruction->opcode == HLO_CUSTOM_CALL && attr != NULL && sv_equal_cstring(attr->value.text, target);
 }
 
 static Status wrong(const Propagation *propagation, const HloInstruction *instruction, const char *message) {
@@ -377,10 +373,10 @@ static Status hlo_border(Constraints *constraints, HloInstruction *border, bool 
 
 static Status begin_border(Propagation *propagation, HloInstruction *instruction, void *context) {
   (void)propagation;
-  if (is_call_of(instruction, "xla.sdy.GlobalToLocalShape")) return shardy_border(context, instruction, true);
-  if (is_call_of(instruction, "xla.sdy.LocalToGlobalShape")) return shardy_border(context, instruction, false);
-  if (is_call_of(instruction, "SPMDFullToShardShape")) return hlo_border(context, instruction, true);
-  if (is_call_of(instruction, "SPMDShardToFullShape")) return hlo_border(context, instruction, false);
+  if (custom_call_calls(instruction, "xla.sdy.GlobalToLocalShape")) return shardy_border(context, instruction, true);
+  if (custom_call_calls(instruction, "xla.sdy.LocalToGlobalShape")) return shardy_border(context, instruction, false);
+  if (custom_call_calls(instruction, "SPMDFullToShardShape")) return hlo_border(context, instruction, true);
+  if (custom_call_calls(instruction, "SPMDShardToFullShape")) return hlo_border(context, instruction, false);
   return STATUS_OK;
 }
 
@@ -429,7 +425,7 @@ static Status find_groups(Propagation *propagation, HloInstruction *instruction,
   const HloSharding *given = hlo_instruction_sharding(instruction);
   if (given != NULL && given->kind != SHARDING_TUPLE && given->shard_as >= 0 && shape_is_array(instruction->shape))
     join_group(propagation, &groups->as, (uint64_t)given->shard_as, instruction);
-  if (!is_call_of(instruction, "xla.sdy.ShardingGroup") || instruction->operand_count == 0) return STATUS_OK;
+  if (!custom_call_calls(instruction, "xla.sdy.ShardingGroup") || instruction->operand_count == 0) return STATUS_OK;
   const FrontendAttribute *id = hlo_instruction_frontend(instruction, "xla.sdy.sharding_group_id");
   if (id != NULL && shape_is_array(instruction->operands[0]->shape))
     join_group(propagation, &groups->groups, group_number(id->value), instruction->operands[0]);

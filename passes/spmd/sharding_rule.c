@@ -201,7 +201,7 @@ static void reduce(RuleBuilder *builder) {
 
 /* reduce-window, select-and-scatter. */
 static void window(RuleBuilder *builder) {
-  const Window *whole = hlo_instruction_attr(builder->instruction, HLO_ATTR_WINDOW)->value.window;
+  const Window *whole = hlo_instruction_window(builder->instruction);
   for (int d = 0; d < whole->rank; d++)
     tie_everywhere(builder, window_dimension_is_trivial(&whole->dims[d]) ? FACTOR_PASS : FACTOR_PERMUTATION, d);
 }
@@ -239,8 +239,8 @@ static void tie_rest(RuleBuilder *builder, FactorKind kind, int64_t size, RuleDi
 
 static void convolution(RuleBuilder *builder) {
   const HloInstruction *instruction = builder->instruction;
-  const ConvolutionDimensionNumbers *labels = hlo_instruction_attr(instruction, HLO_ATTR_DIM_LABELS)->value.dim_labels;
-  const HloAttr *windows = hlo_instruction_attr(instruction, HLO_ATTR_WINDOW);
+  const ConvolutionDimensionNumbers *labels = hlo_instruction_dim_labels(instruction);
+  const Window *windows = hlo_instruction_window(instruction);
   int out = result(builder, 0);
   int64_t feature_groups = hlo_instruction_int(instruction, HLO_ATTR_FEATURE_GROUP_COUNT, 1),
           batch_groups = hlo_instruction_int(instruction, HLO_ATTR_BATCH_GROUP_COUNT, 1);
@@ -253,7 +253,7 @@ static void convolution(RuleBuilder *builder) {
   tie_rest(builder, FACTOR_PASS, kernel->dims[dims.kernel_out.dim] / (feature_groups * batch_groups), dims.kernel_out,
            dims.out_feature);
   for (int i = 0; windows != NULL && i < labels->spatial_rank; i++) {
-    const WindowDimension *dim = &windows->value.window->dims[i];
+    const WindowDimension *dim = &windows->dims[i];
     RuleDim moved[2] = {{0, (int)labels->input_spatial[i]}, {out, (int)labels->output_spatial[i]}};
     tie_two(builder, window_dimension_is_trivial(dim) ? FACTOR_PASS : FACTOR_PERMUTATION, moved[0], moved[1]);
   }
@@ -266,7 +266,7 @@ static void slice(RuleBuilder *builder) {
 }
 
 static void pad(RuleBuilder *builder) {
-  const PaddingConfig *padding = hlo_instruction_attr(builder->instruction, HLO_ATTR_PADDING)->value.padding;
+  const PaddingConfig *padding = hlo_instruction_padding(builder->instruction);
   for (int d = 0; d < padding->rank; d++) {
     const PaddingDimension *dim = &padding->dims[d];
     bool is_trivial_dim = dim->low == 0 && dim->high == 0 && dim->interior == 0;
@@ -420,12 +420,11 @@ static void collective(RuleBuilder *builder) {
 }
 
 static void custom_call(RuleBuilder *builder) {
-  const HloAttr *target = hlo_instruction_attr(builder->instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
-  if (target == NULL || builder->operand_count == 0 || !shape_is_array(shape_of(builder, 0))) return;
-  if (sv_starts_with(target->value.text, SV("lapack_")) || sv_equal(target->value.text, SV("Qr")) ||
-      sv_equal(target->value.text, SV("Eigh")))
+  StringView target = custom_call_target(builder->instruction);
+  if (builder->operand_count == 0 || !shape_is_array(shape_of(builder, 0))) return;
+  if (sv_starts_with(target, SV("lapack_")) || sv_equal(target, SV("Qr")) || sv_equal(target, SV("Eigh")))
     matrices(builder);
-  if (sv_equal(target->value.text, SV("TopK"))) vectors(builder);
+  if (sv_equal(target, SV("TopK"))) vectors(builder);
 }
 
 static const struct {

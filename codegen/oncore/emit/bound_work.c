@@ -60,11 +60,9 @@ static double varying_points(const Shape *shape, uint64_t dims) {
 
 /* Positions that a window of |user| sees, all of them together. */
 static double window_points(const HloInstruction *user, const Shape *windows) {
-  const HloAttr *attr = hlo_instruction_attr(user, HLO_ATTR_WINDOW);
+  const Window *window = hlo_instruction_window(user);
   double points = (double)shape_element_count(windows);
-  for (int i = 0; attr != NULL && i < attr->value.window->rank; i++) {
-    points *= (double)attr->value.window->dims[i].size;
-  }
+  for (int i = 0; window != NULL && i < window->rank; i++) points *= (double)window->dims[i].size;
   return points;
 }
 
@@ -275,14 +273,13 @@ static double extent_of(const Shape *shape, int64_t dim) {
 }
 
 static double convolution_products(const HloInstruction *convolution) {
-  const ConvolutionDimensionNumbers *dims = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
-  const HloAttr *window = hlo_instruction_attr(convolution, HLO_ATTR_WINDOW);
+  const ConvolutionDimensionNumbers *dims = hlo_instruction_dim_labels(convolution);
+  const Window *window = hlo_instruction_window(convolution);
   const Shape *image = convolution->operands[0]->shape, *made = convolution->shape;
   double products = extent_of(made, dims->output_batch) * extent_of(made, dims->output_feature) *
                     extent_of(convolution->operands[1]->shape, dims->kernel_input_feature);
-  for (int i = 0; window != NULL && i < window->value.window->rank; i++) {
-    products *= real_taps(&window->value.window->dims[i], made->dims[dims->output_spatial[i]],
-                          image->dims[dims->input_spatial[i]]);
+  for (int i = 0; window != NULL && i < window->rank; i++) {
+    products *= real_taps(&window->dims[i], made->dims[dims->output_spatial[i]], image->dims[dims->input_spatial[i]]);
   }
   return products;
 }
@@ -340,12 +337,12 @@ static WindowSight window_sight(const WindowDimension *window, int64_t positions
  * step each, and of what is read as many windows become by no fewer steps than there are less of these; neighbours may
  * share steps. */
 static double window_steps(const HloInstruction *reduction, double *out_seen) {
-  const HloAttr *attr = hlo_instruction_attr(reduction, HLO_ATTR_WINDOW);
+  const Window *windows = hlo_instruction_window(reduction);
   const Shape *read = reduction->operands[0]->shape, *made = shape_result(reduction->shape, 0);
   double taps = 1, seeing = 1, alone = 1, different = 1;
   for (int i = 0; i < made->rank; i++) {
     WindowDimension whole = {.size = 1, .stride = 1, .base_dilation = 1, .window_dilation = 1};
-    const WindowDimension *window = attr != NULL ? &attr->value.window->dims[i] : &whole;
+    const WindowDimension *window = windows != NULL ? &windows->dims[i] : &whole;
     WindowSight sight = window_sight(window, made->dims[i], read->dims[i]);
     taps *= sight.taps;
     seeing *= sight.seeing;

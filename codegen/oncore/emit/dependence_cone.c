@@ -227,7 +227,7 @@ static void walk_concatenate(ConeWalk *walk, const HloInstruction *concatenate, 
 }
 
 static bool leaves_out_none(const HloInstruction *pad) {
-  const PaddingConfig *padding = hlo_instruction_attr(pad, HLO_ATTR_PADDING)->value.padding;
+  const PaddingConfig *padding = hlo_instruction_padding(pad);
   for (int i = 0; i < padding->rank; i++)
     if (padding->dims[i].low < 0 || padding->dims[i].high < 0) return false;
   return true;
@@ -346,11 +346,6 @@ static WindowReach window_reach(Arena *arena, const WindowDimension *window, int
   return least;
 }
 
-static const Window *window_of(const HloInstruction *instruction) {
-  const HloAttr *attr = hlo_instruction_attr(instruction, HLO_ATTR_WINDOW);
-  return attr != NULL ? attr->value.window : NULL;
-}
-
 /* Of dim |d| of the windows, which sees |count| of |elements|. */
 static WindowReach reach_along(ConeWalk *walk, const Window *window, int d, int64_t elements, int64_t positions,
                                int64_t count, bool is_scattered) {
@@ -365,7 +360,7 @@ static void walk_reduce_window(ConeWalk *walk, const HloInstruction *windows, Co
   if (!part->any || !has_parts(windows->shape)) return;
   *out_part = (ConePart){.any = true};
   for (int i = 0; i < from->rank; i++) {
-    WindowReach reach = reach_along(walk, window_of(windows), i, from->dims[i], windows->shape->dims[i],
+    WindowReach reach = reach_along(walk, hlo_instruction_window(windows), i, from->dims[i], windows->shape->dims[i],
                                     part->counts[i], part->is_scattered);
     out_part->counts[i] = reach.positions;
     if (reach.positions == 0) out_part->any = false;
@@ -375,7 +370,7 @@ static void walk_reduce_window(ConeWalk *walk, const HloInstruction *windows, Co
 
 /* Of what the image has in the cone; a kernel in the cone is passed over. */
 static void walk_convolution(ConeWalk *walk, const HloInstruction *convolution, ConePart *out_part) {
-  const ConvolutionDimensionNumbers *dims = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  const ConvolutionDimensionNumbers *dims = hlo_instruction_dim_labels(convolution);
   const HloInstruction *image = convolution->operands[0], *kernel = convolution->operands[1];
   const ConePart *part = part_of(walk, image);
   int64_t groups = hlo_instruction_int(convolution, HLO_ATTR_FEATURE_GROUP_COUNT, 1);
@@ -397,14 +392,14 @@ static void walk_convolution(ConeWalk *walk, const HloInstruction *convolution, 
   for (int i = 0; i < dims->spatial_rank; i++) {
     int64_t elements = image->shape->dims[dims->input_spatial[i]];
     int64_t positions = convolution->shape->dims[dims->output_spatial[i]];
-    WindowReach reach = reach_along(walk, window_of(convolution), i, elements, positions,
+    WindowReach reach = reach_along(walk, hlo_instruction_window(convolution), i, elements, positions,
                                     part->counts[dims->input_spatial[i]], part->is_scattered);
     if (reach.positions == 0) return;
     made.counts[dims->output_spatial[i]] = reach.positions;
     int64_t taps = kernel->shape->dims[dims->kernel_spatial[i]];
     asked.counts[dims->kernel_spatial[i]] = reach.taps;
     share *= (double)reach.pairs / ((double)positions * (double)taps);
-    const Window *window = window_of(convolution);
+    const Window *window = hlo_instruction_window(convolution);
     bool is_dense = window == NULL || (window->dims[i].window_dilation == 1 && window->dims[i].base_dilation == 1);
     made.is_scattered = made.is_scattered || !is_dense;
   }
@@ -474,12 +469,12 @@ static bool uses_taps(Arena *arena, const Window *window, int d, int64_t element
 }
 
 static bool convolution_uses_all(Arena *arena, const HloInstruction *convolution, int32_t operand) {
-  const ConvolutionDimensionNumbers *dims = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  const ConvolutionDimensionNumbers *dims = hlo_instruction_dim_labels(convolution);
   for (int i = 0; i < dims->spatial_rank; i++) {
     int64_t elements = convolution->operands[0]->shape->dims[dims->input_spatial[i]];
     int64_t positions = convolution->shape->dims[dims->output_spatial[i]];
-    bool uses =
-        elements > 0 && (operand == 0 ? uses_image : uses_taps)(arena, window_of(convolution), i, elements, positions);
+    bool uses = elements > 0 && (operand == 0 ? uses_image : uses_taps)(arena, hlo_instruction_window(convolution), i,
+                                                                        elements, positions);
     if (!uses) return false;
   }
   return true;
@@ -489,7 +484,8 @@ static bool reduce_window_uses_all(Arena *arena, const HloInstruction *windows) 
   const Shape *from = windows->operands[0]->shape;
   if (!shape_is_array(windows->shape)) return false;
   for (int i = 0; i < from->rank; i++)
-    if (from->dims[i] == 0 || !uses_image(arena, window_of(windows), i, from->dims[i], windows->shape->dims[i]))
+    if (from->dims[i] == 0 ||
+        !uses_image(arena, hlo_instruction_window(windows), i, from->dims[i], windows->shape->dims[i]))
       return false;
   return true;
 }
