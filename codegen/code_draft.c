@@ -274,8 +274,8 @@ Status code_draft_keep(CodeDraft *draft, const HloModule *module, BufferAssignme
     if (is_proved && !written_plans_have_residents(&draft->written)) return STATUS_OK;
   }
   RETURN_IF_ERROR(take_written(draft, assignment, diag));
-  return module_runs_find(draft->arena, module, assignment, draft->kernels, draft->plans, false, diag,
-                          &draft->plans->runs);
+  const PlacedModule placed = {module, assignment, draft->kernels, draft->plans->machine};
+  return module_runs_find(draft->arena, &placed, draft->plans, false, diag, &draft->plans->runs);
 }
 
 HloScratch code_draft_scratch(const CodeDraft *draft, const HloInstruction *instruction) {

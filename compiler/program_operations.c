@@ -10,10 +10,7 @@ typedef struct OperationRequest {
   ProgramOperations *operations;
   Arena *arena;
   DiagSink *diag;
-  StringView name;
-  SourceLoc loc;
-  const PlanTile *targets, *sources;
-  int32_t target_count, source_count;
+  PlanBody body;
 } OperationRequest;
 
 /* --- operands --- */
@@ -39,15 +36,15 @@ static Status check_tile(const OperationRequest *request, const char *what, int 
   if (shape_is_array(shape) && shape->type == tile->type && has_extents(shape, tile)) return STATUS_OK;
   StringView wanted = shape_text(request->arena, shape, false);
   StringView given = shape_text(request->arena, shape_of_tile(request, tile), false);
-  return diag_error(request->diag, STATUS_INVALID, request->loc, "plan-operands",
-                    "%s %d of '%.*s' is %.*s, and the command has %.*s there", what, number, SV_ARG(request->name),
+  return diag_error(request->diag, STATUS_INVALID, request->body.loc, "plan-operands",
+                    "%s %d of '%.*s' is %.*s, and the command has %.*s there", what, number, SV_ARG(request->body.name),
                     SV_ARG(wanted), SV_ARG(given));
 }
 
 static Status check_count(const OperationRequest *request, const char *what, int64_t wanted, int32_t given) {
   if (wanted == given) return STATUS_OK;
-  return diag_error(request->diag, STATUS_INVALID, request->loc, "plan-operands",
-                    "'%.*s' has %lld %s%s, and the command %d", SV_ARG(request->name), (long long)wanted, what,
+  return diag_error(request->diag, STATUS_INVALID, request->body.loc, "plan-operands",
+                    "'%.*s' has %lld %s%s, and the command %d", SV_ARG(request->body.name), (long long)wanted, what,
                     wanted == 1 ? "" : "s", (int)given);
 }
 
@@ -63,15 +60,16 @@ static HloComputation *find_computation(const HloModule *module, StringView name
 static Status check_signature(const OperationRequest *request, const HloComputation *computation) {
   const Shape *result = computation->root->shape;
   int count = shape_is_tuple(result) ? result->tuple_size : 1;
-  RETURN_IF_ERROR(check_count(request, "parameter", computation->parameters.count, request->source_count));
-  if (request->target_count < count) RETURN_IF_ERROR(check_count(request, "result", count, request->target_count));
-  for (int32_t i = 0; i < request->source_count; i++) {
+  RETURN_IF_ERROR(check_count(request, "parameter", computation->parameters.count, request->body.source_count));
+  if (request->body.target_count < count)
+    RETURN_IF_ERROR(check_count(request, "result", count, request->body.target_count));
+  for (int32_t i = 0; i < request->body.source_count; i++) {
     const Shape *shape = computation->parameters.data[i]->shape;
-    RETURN_IF_ERROR(check_tile(request, "parameter", i, shape, &request->sources[i]));
+    RETURN_IF_ERROR(check_tile(request, "parameter", i, shape, &request->body.sources[i]));
   }
   for (int32_t i = 0; i < count; i++) {
     const Shape *shape = shape_result(result, i);
-    RETURN_IF_ERROR(check_tile(request, "result", i, shape, &request->targets[i]));
+    RETURN_IF_ERROR(check_tile(request, "result", i, shape, &request->body.targets[i]));
   }
   return STATUS_OK;
 }
@@ -79,7 +77,7 @@ static Status check_signature(const OperationRequest *request, const HloComputat
 /* A module whose entry is the computation. */
 static Status module_of_computation(const OperationRequest *request, HloModule **out_module) {
   HloModule *module = hlo_module_clone(request->operations->computations, request->arena);
-  module->entry = find_computation(module, request->name);
+  module->entry = find_computation(module, request->body.name);
   module->entry_layout = (EntryLayout){0};
   hlo_module_remove_unreachable(module);
   *out_module = module;
@@ -87,10 +85,11 @@ static Status module_of_computation(const OperationRequest *request, HloModule *
 }
 
 static Status tell_unknown(const OperationRequest *request) {
-  Status status = diag_error(request->diag, STATUS_INVALID, request->loc, "plan-operation",
-                             "'%.*s' is neither a computation of the program nor an opcode", SV_ARG(request->name));
+  Status status =
+      diag_error(request->diag, STATUS_INVALID, request->body.loc, "plan-operation",
+                 "'%.*s' is neither a computation of the program nor an opcode", SV_ARG(request->body.name));
   const HloModule *module = request->operations->computations;
-  NearestWord nearest = nearest_word_begin(request->name);
+  NearestWord nearest = nearest_word_begin(request->body.name);
   for (int64_t c = 0; module != NULL && c < module->computations.count; c++) {
     nearest_word_offer(&nearest, module->computations.data[c]->name);
     diag_note(request->diag, module->computations.data[c]->loc, "there is '%.*s'",
@@ -111,7 +110,7 @@ static Status check_opcode(const OperationRequest *request, HloOpcode opcode) {
   }
   if (what == NULL) return STATUS_OK;
   Status status =
-      diag_error(request->diag, STATUS_INVALID, request->loc, "plan-operation", "'%s' %s", info->text, what);
+      diag_error(request->diag, STATUS_INVALID, request->body.loc, "plan-operation", "'%s' %s", info->text, what);
   diag_note(request->diag, NO_LOC, "a computation in the section 'hlo:' says how it is meant");
   return status;
 }
@@ -119,28 +118,29 @@ static Status check_opcode(const OperationRequest *request, HloOpcode opcode) {
 /* A module of one instruction, whose operands all have the target's extents. */
 static Status module_of_opcode(const OperationRequest *request, HloModule **out_module) {
   HloOpcode opcode;
-  if (!hlo_opcode_from_text(request->name, &opcode)) return tell_unknown(request);
+  if (!hlo_opcode_from_text(request->body.name, &opcode)) return tell_unknown(request);
   RETURN_IF_ERROR(check_opcode(request, opcode));
-  RETURN_IF_ERROR(check_count(request, "result", 1, request->target_count));
+  RETURN_IF_ERROR(check_count(request, "result", 1, request->body.target_count));
   const HloOpcodeInfo *info = hlo_opcode_info(opcode);
-  if (request->source_count < info->min_operands || info->max_operands == VARIADIC)
-    RETURN_IF_ERROR(check_count(request, "operand", info->min_operands, request->source_count));
-  if (request->source_count > info->max_operands)
-    RETURN_IF_ERROR(check_count(request, "operand", info->max_operands, request->source_count));
-  const Shape *result = shape_of_tile(request, &request->targets[0]);
+  if (request->body.source_count < info->min_operands || info->max_operands == VARIADIC)
+    RETURN_IF_ERROR(check_count(request, "operand", info->min_operands, request->body.source_count));
+  if (request->body.source_count > info->max_operands)
+    RETURN_IF_ERROR(check_count(request, "operand", info->max_operands, request->body.source_count));
+  const Shape *result = shape_of_tile(request, &request->body.targets[0]);
   ShapeTable *shapes = request->operations->compilation->shapes;
-  HloModule *module = hlo_module_create(request->arena, shapes, request->name);
-  HloComputation *entry = module->entry = hlo_module_add_computation(module, request->name);
-  HloInstruction **operands = ARENA_NEW_ARRAY(request->arena, HloInstruction *, request->source_count);
-  for (int32_t i = 0; i < request->source_count; i++) {
-    const PlanTile *source = &request->sources[i];
+  HloModule *module = hlo_module_create(request->arena, shapes, request->body.name);
+  HloComputation *entry = module->entry = hlo_module_add_computation(module, request->body.name);
+  HloInstruction **operands = ARENA_NEW_ARRAY(request->arena, HloInstruction *, request->body.source_count);
+  for (int32_t i = 0; i < request->body.source_count; i++) {
+    const PlanTile *source = &request->body.sources[i];
     const Shape *shape = shape_array(shapes, source->type, result->dims, result->rank);
     RETURN_IF_ERROR(check_tile(request, "operand", i, shape, source));
     operands[i] = hlo_computation_add_parameter(entry, i, shape, SV("operand"));
-    operands[i]->loc = request->loc;
+    operands[i]->loc = request->body.loc;
   }
-  HloInstruction *root = hlo_computation_add(entry, opcode, result, operands, request->source_count, request->name);
-  root->loc = entry->loc = module->loc = request->loc;
+  HloInstruction *root =
+      hlo_computation_add(entry, opcode, result, operands, request->body.source_count, request->body.name);
+  root->loc = entry->loc = module->loc = request->body.loc;
   hlo_computation_set_root(entry, root);
   *out_module = module;
   return STATUS_OK;
@@ -149,8 +149,8 @@ static Status module_of_opcode(const OperationRequest *request, HloModule **out_
 /* --- its Kernel --- */
 
 static Status unsupported(const OperationRequest *request, const char *what) {
-  return diag_error(request->diag, STATUS_UNSUPPORTED, request->loc, "unsupported-operation",
-                    "'%.*s' cannot be one command: %s", SV_ARG(request->name), what);
+  return diag_error(request->diag, STATUS_UNSUPPORTED, request->body.loc, "unsupported-operation",
+                    "'%.*s' cannot be one command: %s", SV_ARG(request->body.name), what);
 }
 
 static Status tell_kernels(const OperationRequest *request, const KernelTable *kernels) {
@@ -181,20 +181,20 @@ static int32_t result_of(const HloInstruction *maker, int32_t node, const HloIns
 static Status bind_scratch(const OperationRequest *request, const KernelBuffer *buffer, int32_t *targets) {
   int32_t number = (*targets)++;
   long long count = (long long)buffer->element_count;
-  if (number >= request->target_count) {
-    Status status = diag_error(request->diag, STATUS_INVALID, request->loc, "plan-operands",
+  if (number >= request->body.target_count) {
+    Status status = diag_error(request->diag, STATUS_INVALID, request->body.loc, "plan-operands",
                                "'%.*s' keeps %lld elements of type %s between its steps and has no target for them",
-                               SV_ARG(request->name), count, type_text(buffer->type));
+                               SV_ARG(request->body.name), count, type_text(buffer->type));
     diag_note(request->diag, NO_LOC, "name a Tensor of so many elements after the command's other targets");
     return status;
   }
-  const PlanTile *tile = &request->targets[number];
+  const PlanTile *tile = &request->body.targets[number];
   int64_t elements = 1;
   for (int32_t i = 0; i < tile->rank; i++) elements *= tile->extents[i];
   if (tile->type == buffer->type && elements == buffer->element_count) return STATUS_OK;
-  return diag_error(request->diag, STATUS_INVALID, request->loc, "plan-operands",
+  return diag_error(request->diag, STATUS_INVALID, request->body.loc, "plan-operands",
                     "target %d of the command holds what '%.*s' keeps between its steps, %lld elements of type %s",
-                    (int)number, SV_ARG(request->name), count, type_text(buffer->type));
+                    (int)number, SV_ARG(request->body.name), count, type_text(buffer->type));
 }
 
 static Status bind_buffer(const OperationRequest *request, const HloModule *module, const KernelUses *row,
@@ -227,7 +227,7 @@ static Status check_targets(const OperationRequest *request, const PlanOperation
       writers += operation->kernel->buffers[b].role == KERNEL_RESULT && operation->operands[b] == t;
     if (writers != 1) return unsupported(request, "its results are not all made there");
   }
-  return check_count(request, "target", targets, request->target_count);
+  return check_count(request, "target", targets, request->body.target_count);
 }
 
 static Status operation_of(const OperationRequest *request, const HloModule *module, const KernelTable *kernels,
@@ -247,13 +247,11 @@ static Status operation_of(const OperationRequest *request, const HloModule *mod
   return check_targets(request, operation, results, targets);
 }
 
-static Status find(void *self, StringView name, SourceLoc loc, const PlanTile *targets, int32_t target_count,
-                   const PlanTile *sources, int32_t source_count, DiagSink *diag, const PlanOperation **out_operation) {
+static Status find(void *self, const PlanBody *body, DiagSink *diag, const PlanOperation **out_operation) {
   ProgramOperations *operations = self;
   const Compilation *program = operations->compilation;
-  OperationRequest request = {operations, program->arena, diag,         name,        loc,
-                              targets,    sources,        target_count, source_count};
-  bool is_computation = find_computation(operations->computations, name) != NULL;
+  OperationRequest request = {operations, program->arena, diag, *body};
+  bool is_computation = find_computation(operations->computations, body->name) != NULL;
   HloModule *module = NULL;
   RETURN_IF_ERROR(is_computation ? module_of_computation(&request, &module) : module_of_opcode(&request, &module));
   RETURN_IF_ERROR(hlo_verify(module, diag));

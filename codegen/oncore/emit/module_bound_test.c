@@ -301,7 +301,8 @@ static void hold_plan(Fixture *fixture, const char *text, const MachineDescripti
   const Plan *plan;
   DiagSink quiet; /* not all fits half a Buffer */
   diag_sink_init(&quiet, fixture->arena);
-  Status status = tiler_plan(fixture->arena, make_kernel(fixture, text), SV("k"), machine, options, &quiet, &plan);
+  const TilerRequest request = {make_kernel(fixture, text), SV("k"), machine, options, NULL};
+  Status status = tiler_plan(fixture->arena, &request, &quiet, &plan);
   if (status != STATUS_OK) return;
   assert_int_equal(plan_check(fixture->arena, plan, machine, &fixture->diag, &verdict), STATUS_OK);
   assert_true(bound <= verdict.simulation.cycles);

@@ -61,8 +61,8 @@ static Status apply_scheme(const PlanMaker *maker, Arena *arena, const Kernel *k
 /* The plan of |kernel| and what is asked of it besides; in |arena|. */
 static Status find_plan_of(const PlanMaker *maker, Arena *arena, TilingMemo *memo, const Kernel *kernel,
                            StringView name, DiagSink *diag, ModulePlan *out_made) {
-  RETURN_IF_ERROR(plan_for_kernel(arena, memo, kernel, name, maker->machine, maker->options, maker->written, diag,
-                                  &out_made->plan));
+  const TilerRequest request = {kernel, name, maker->machine, maker->options, memo};
+  RETURN_IF_ERROR(plan_for_kernel(arena, &request, maker->written, diag, &out_made->plan));
   RETURN_IF_ERROR(apply_scheme(maker, arena, kernel, out_made, diag));
   if (maker->detail >= PLANS_PROVED) {
     RETURN_IF_ERROR(plan_check(arena, out_made->plan, maker->machine, diag, &out_made->verdict));

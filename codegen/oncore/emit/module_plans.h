@@ -95,24 +95,23 @@ MUST_USE Status module_plans_make(Arena *arena, const HloModule *module, const K
                                   const WrittenPlans *written, PlansDetail detail, DiagSink *diag,
                                   ModulePlans *out_plans);
 
-/* Plans on |machine| that were made for arrays that stay, for the next policy, in |arena|.  The caller ends them with
- * kept_plans_destroy before the Kernels and |machine|; plans that were taken go on. */
+/* Plans on |machine| that were made by |options| for arrays that stay, for the next policy; these and what is made with
+ * them are in |arena|.  The caller ends them with kept_plans_destroy before the Kernels, |machine| and |options|; plans
+ * that were taken go on. */
 typedef struct KeptPlans KeptPlans;
-KeptPlans *kept_plans_create(Arena *arena, const MachineDescription *machine);
+KeptPlans *kept_plans_create(Arena *arena, const MachineDescription *machine, const TilerOptions *options);
 void kept_plans_destroy(KeptPlans *cache);
-/* What is known of the tilings of the Kernels that they are of. */
-TilingMemos *kept_plans_memos(KeptPlans *cache);
+Arena *kept_plans_arena(const KeptPlans *cache);
+const TilerOptions *kept_plans_options(const KeptPlans *cache);
 /* What is known of plans for strips, by what they are made of and for (module_strips.c). */
 StringMap *kept_plans_strips(KeptPlans *cache);
 
-/* Lets arrays stay in the Buffer from Kernel to Kernel (codegen/oncore/run/residency.h), by |policy|, where values lie
- * as |assignment| says: plans of |plans| become plans with residents, all proved.  Nothing where plans are written, or
- * under a scheme (options->scheme), which place Tensors by themselves, or with options->no_residency.  What |plans| had
- * may be priced meanwhile (ModulePlan.verdict).  |cache|: of the same |plans|, in |arena|.  Status as that of
- * residency_choose. */
-MUST_USE Status module_plans_keep(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
-                                  const KernelTable *kernels, const TilerOptions *options, ResidencyPolicy policy,
-                                  KeptPlans *cache, DiagSink *diag, ModulePlans *plans);
+/* Lets arrays of |placed| stay in the Buffer from Kernel to Kernel (codegen/oncore/run/residency.h), by |policy|: plans
+ * of |plans| become plans with residents, all proved.  Nothing where plans are written, or under a scheme, which place
+ * Tensors by themselves, or with TilerOptions.no_residency.  What |plans| had may be priced meanwhile
+ * (ModulePlan.verdict).  |cache|: of the same |plans|.  Status as that of residency_choose. */
+MUST_USE Status module_plans_keep(KeptPlans *cache, const PlacedModule *placed, ResidencyPolicy policy, DiagSink *diag,
+                                  ModulePlans *plans);
 /* How Kernels are cut: along points, sums as well (run_strips.h), or into strips that take turns (run_rounds.h), where
  * large Kernels begin sequences anew or do not. */
 typedef enum PlansCutWay { PLANS_CUT_POINTS, PLANS_CUT_SUMS, PLANS_CUT_ROUNDS, PLANS_CUT_ROUNDS_ANEW } PlansCutWay;
@@ -120,6 +119,7 @@ typedef enum PlansCutWay { PLANS_CUT_POINTS, PLANS_CUT_SUMS, PLANS_CUT_ROUNDS, P
 typedef struct PlansCut {
   PlansCutWay way;
   const bool *leaves_out; /* by unit, what is not cut; NULL: all are */
+  ResidencyPolicy policy; /* by which arrays stay before and after */
 } PlansCut;
 
 /* What is cut together or not at all. */
@@ -129,14 +129,18 @@ typedef struct CutUnits {
   bool has_begun_anew; /* by ROUNDS there are others */
 } CutUnits;
 
-/* |kernels| with some that are cut into strips by |cut|, in |arena|, so that parts of arrays may stay that |best|, what
- * module_plans_keep by |policy| has made of |before|, moves; NULL: none are.  |out_plans|: |before| with plans of
- * strips, for module_plans_keep with the same |cache|, in which strips that other cuts have had find their plans.
- * |out_units|: also those that |cut| leaves out. */
-KernelTable *module_plans_cut(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
-                              const KernelTable *kernels, const TilerOptions *options, ResidencyPolicy policy,
-                              PlansCut cut, const ModulePlans *before, const ModulePlans *best, KeptPlans *cache,
-                              ModulePlans *out_plans, CutUnits *out_units);
+/* What has become of Kernels that were cut. */
+typedef struct CutPlans {
+  KernelTable *kernels; /* some are strips */
+  ModulePlans plans;    /* theirs, with nothing resident */
+  CutUnits units;       /* also those that the cut leaves out */
+} CutPlans;
+
+/* Cuts Kernels of |placed| into strips by |cut|, so that parts of arrays may stay that |best|, what module_plans_keep
+ * by the same policy has made of |before|, moves.  False: there is nothing to be cut, or a strip has no plan.
+ * |out_cut|: for module_plans_keep with the same |cache|, in which strips that other cuts have had find their plans. */
+bool module_plans_cut(KeptPlans *cache, const PlacedModule *placed, PlansCut cut, const ModulePlans *before,
+                      const ModulePlans *best, CutPlans *out_cut);
 
 /* Kernels, their plans before anything was resident, and with what is, in runs. */
 typedef struct PlansTrial {
@@ -157,11 +161,9 @@ bool module_plans_save(Arena *arena, const TilerOptions *options, const ModulePl
 bool module_plan_may_change(const Plan *plan);
 /* The plan of |use| if another may take its place; NULL: none may, or there is none. */
 const Plan *module_plans_to_change(const ModulePlans *plans, const KernelUse *use);
-/* A plan in |room|, made with a third of the effort, or beside what is held by estimates alone; NULL: there is none, or
- * it is too long.  |memos|: those of |machine|. */
-const Plan *module_plan_within(Arena *arena, TilingMemos *memos, const Kernel *kernel, StringView name,
-                               const MachineDescription *machine, const TilerOptions *options, PlanRoom room,
-                               DiagSink *diag);
+/* A plan of |kernel| in |room|, made with a third of the effort, or beside what is held by estimates alone; NULL: there
+ * is none, or it is too long. */
+const Plan *module_plan_within(KeptPlans *cache, const Kernel *kernel, StringView name, PlanRoom room, DiagSink *diag);
 /* Whether |policy| tells more of |plans|, without residents, than that of nothing but false does. */
 bool module_plans_policy_tells(const ModulePlans *plans, ResidencyPolicy policy);
 

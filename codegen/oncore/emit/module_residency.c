@@ -49,6 +49,9 @@ typedef struct KeptPrice {
 } KeptPrice;
 
 struct KeptPlans {
+  Arena *arena;
+  const MachineDescription *machine;
+  const TilerOptions *options;
   StringMap kept;       /* key of a Kernel and interface, as text → KeptPlan */
   StringMap prices;     /* of a Kernel and packed interface, as text → KeptPrice */
   IntMap wholes;        /* key of a Kernel → its plan in one tile, a pointer; 0: none that is another than its own */
@@ -66,7 +69,6 @@ typedef struct PlanKeeper {
   const MachineDescription *machine;
   const ModulePlans *before;
   DiagSink *diag;
-  const TilerOptions *options;
   KeptPlans *cache;
   IntMap number_of_kept; /* KeptPlan → number among the new plans */
   int32_t *numbers;      /* by plan before: among the new ones, -1: not yet */
@@ -92,19 +94,18 @@ static const Plan *plan_to_change(void *self, const KernelUse *use) {
   return module_plans_to_change(keeper->before, use);
 }
 
-const Plan *module_plan_within(Arena *arena, TilingMemos *memos, const Kernel *kernel, StringView name,
-                               const MachineDescription *machine, const TilerOptions *options, PlanRoom room,
-                               DiagSink *diag) {
+const Plan *module_plan_within(KeptPlans *cache, const Kernel *kernel, StringView name, PlanRoom room, DiagSink *diag) {
+  Arena *arena = cache->arena;
+  const MachineDescription *machine = cache->machine;
   MachineDescription *less = ARENA_NEW(arena, MachineDescription);
   const Plan *tight;
   *less = *machine;
   less->buffer.size = room.bytes + machine->buffer.reserve;
-  TilerOptions quick = *options;
-  quick.effort = (tiler_effort(options) + 2) / 3;
-  TilingMemo *memo = tiling_memos_find(memos, kernel, room.held);
-  bool is_made = room.held != 0
-                     ? tiler_plans_saving_knowing(arena, memo, kernel, name, less, &quick, 1, &tight) > 0
-                     : tiler_plan_knowing(arena, memo, kernel, name, less, &quick, diag, &tight) == STATUS_OK;
+  TilerOptions quick = *cache->options;
+  quick.effort = (tiler_effort(cache->options) + 2) / 3;
+  const TilerRequest request = {kernel, name, less, &quick, tiling_memos_find(cache->memos, kernel, room.held)};
+  bool is_made = room.held != 0 ? tiler_plans_saving(arena, &request, NULL, 1, &tight) > 0
+                                : tiler_plan(arena, &request, diag, &tight) == STATUS_OK;
   if (!is_made || plan_instance_count(tight) > MOST_KEPT_INSTANCES) return NULL;
   Plan *made = ARENA_NEW(arena, Plan);
   *made = *tight;
@@ -130,8 +131,7 @@ static const Plan *plan_within(void *self, const KernelUse *use, PlanRoom room) 
   if (*made >= most) return NULL;
   ++*made;
   within = ARENA_NEW(keeper->arena, RoomPlan);
-  within->plan = module_plan_within(keeper->arena, keeper->cache->memos, plan->kernel, plan->name, keeper->machine,
-                                    keeper->options, room, keeper->diag);
+  within->plan = module_plan_within(keeper->cache, plan->kernel, plan->name, room, keeper->diag);
   string_map_set(&keeper->cache->within, key, within);
   return within->plan;
 }
@@ -164,7 +164,8 @@ static const Plan *whole_plan(PlanKeeper *keeper, const KernelUse *use) {
     if (own->commands[c].verb == PLAN_BARRIER || command_is_transfer(&own->commands[c])) continue;
     operations += plan_loop_instances(own, own->commands[c].loop);
   }
-  if (operations > 1) whole = tiler_plan_whole(keeper->arena, own->kernel, own->name, keeper->machine, keeper->options);
+  const TilerRequest request = {own->kernel, own->name, keeper->machine, keeper->cache->options, NULL};
+  if (operations > 1) whole = tiler_plan_whole(keeper->arena, &request);
   int_map_set(&keeper->cache->wholes, cache_key(keeper, use), (intptr_t)whole);
   return whole;
 }
@@ -398,8 +399,11 @@ static Status replace(PlanKeeper *keeper, const KernelTable *kernels, const Resi
   return STATUS_OK;
 }
 
-KeptPlans *kept_plans_create(Arena *arena, const MachineDescription *machine) {
+KeptPlans *kept_plans_create(Arena *arena, const MachineDescription *machine, const TilerOptions *options) {
   KeptPlans *cache = ARENA_NEW(arena, KeptPlans);
+  cache->arena = arena;
+  cache->machine = machine;
+  cache->options = options;
   string_map_init(&cache->kept, arena);
   string_map_init(&cache->prices, arena);
   int_map_init(&cache->wholes, arena);
@@ -413,30 +417,33 @@ void kept_plans_destroy(KeptPlans *cache) {
   tiling_memos_destroy(cache->memos);
 }
 
-TilingMemos *kept_plans_memos(KeptPlans *cache) {
-  return cache->memos;
+Arena *kept_plans_arena(const KeptPlans *cache) {
+  return cache->arena;
+}
+
+const TilerOptions *kept_plans_options(const KeptPlans *cache) {
+  return cache->options;
 }
 
 StringMap *kept_plans_strips(KeptPlans *cache) {
   return &cache->strips;
 }
 
-Status module_plans_keep(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
-                         const KernelTable *kernels, const TilerOptions *options, ResidencyPolicy policy,
-                         KeptPlans *cache, DiagSink *diag, ModulePlans *plans) {
+Status module_plans_keep(KeptPlans *cache, const PlacedModule *placed, ResidencyPolicy policy, DiagSink *diag,
+                         ModulePlans *plans) {
+  Arena *arena = cache->arena;
+  const TilerOptions *options = cache->options;
   if (options->no_residency || options->scheme != SCHEME_NONE || plans->has_residents) return STATUS_OK;
   DiagSink quiet; /* what does not work is left as it is */
   diag_sink_init(&quiet, arena);
   const ModulePlans before = *plans;
-  PlanKeeper keeper = {.arena = arena, .machine = plans->machine, .before = &before, .diag = &quiet};
-  keeper.options = options;
-  keeper.cache = cache;
-  if (cache->kernels != kernels) cache->table++;
-  cache->kernels = kernels;
+  PlanKeeper keeper = {.arena = arena, .machine = cache->machine, .before = &before, .diag = &quiet, .cache = cache};
+  if (cache->kernels != placed->kernels) cache->table++;
+  cache->kernels = placed->kernels;
   int_map_init(&keeper.number_of_kept, arena);
-  ResidencyModel model = {&keeper, policy, plan_to_change, plan_within, cycles_of};
+  ResidencyModel model = {&keeper, policy, plan_to_change, plan_within, cycles_of, NULL};
   Residency residency;
-  RETURN_IF_ERROR(residency_choose(arena, module, assignment, kernels, plans->machine, &model, diag, &residency));
+  RETURN_IF_ERROR(residency_choose(arena, placed, &model, diag, &residency));
   cache->policy++;
   plans->lacks_room = residency.lacks_room;
   plans->lacks_place = residency.lacks_place;
@@ -444,7 +451,7 @@ Status module_plans_keep(Arena *arena, const HloModule *module, const BufferAssi
   plans->lacks_plan = residency.lacks_plan;
   if (residency.use_count == 0 || residency.lacks_plan) return STATUS_OK;
   keeper.diag = diag;
-  return replace(&keeper, kernels, &residency, hlo_execution_counts(arena, module, 1), plans);
+  return replace(&keeper, placed->kernels, &residency, hlo_execution_counts(arena, placed->module, 1), plans);
 }
 
 /* --- by which policy --- */

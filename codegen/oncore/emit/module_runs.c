@@ -472,12 +472,12 @@ static const Plan *no_plan(void *self, const KernelUse *use) {
   return NULL;
 }
 
-Status module_runs_find(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
-                        const KernelTable *kernels, const ModulePlans *plans, bool is_trial, DiagSink *diag,
-                        ModuleRuns *out_runs) {
+Status module_runs_find(Arena *arena, const PlacedModule *placed, const ModulePlans *plans, bool is_trial,
+                        DiagSink *diag, ModuleRuns *out_runs) {
+  const HloModule *module = placed->module;
   *out_runs = (ModuleRuns){0};
   int_map_init(&out_runs->launch_of_use, arena);
-  RunFinder finder = {.arena = arena, .assignment = assignment, .plans = plans, .diag = diag, .runs = out_runs};
+  RunFinder finder = {.arena = arena, .assignment = placed->assignment, .plans = plans, .diag = diag, .runs = out_runs};
   finder.proves = plans->detail >= PLANS_PROVED && !is_trial;
   finder.streams = ARENA_NEW_ARRAY(arena, const CommandStream *, plans->count);
   finder.cycles = ARENA_NEW_ARRAY(arena, double, plans->count);
@@ -486,7 +486,7 @@ Status module_runs_find(Arena *arena, const HloModule *module, const BufferAssig
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloComputation *computation = module->computations.data[c];
     if (times[computation->id] <= 0) continue;
-    run_touches_find(arena, computation, assignment, kernels, &model, false, &finder.touches);
+    run_touches_find(arena, placed, computation, &model, false, &finder.touches);
     RETURN_IF_ERROR(find_runs(&finder, times[computation->id]));
   }
   out_runs->launch_count = finder.launches.count;

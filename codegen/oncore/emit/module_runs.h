@@ -10,7 +10,7 @@
 
 #include "base/hash_map.h"
 #include "codegen/kernel/kernel_table.h"
-#include "hlo/analysis/buffer_assignment.h"
+#include "codegen/oncore/run/residency.h"
 
 /* Command |command| of |queue|, counted from 0 in the launch's program order, starts after command |from_command| of
  * |from_queue| of the launch |back| before this one is complete. */
@@ -37,12 +37,11 @@ typedef struct ModuleRuns {
 
 struct ModulePlans;
 
-/* Of |plans|, the final ones of the scheduled |module| with room laid out, whose values lie as |assignment| says; in
- * |arena|.  A run whose links could not be proved, or that would take no fewer cycles, is none.  |is_trial|: plans that
- * are weighed against others, which nobody asks to be proved. */
-MUST_USE Status module_runs_find(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
-                                 const KernelTable *kernels, const struct ModulePlans *plans, bool is_trial,
-                                 DiagSink *diag, ModuleRuns *out_runs);
+/* Of |plans|, the final ones of |placed| with room laid out; in |arena|.  A run whose links could not be proved, or
+ * that would take no fewer cycles, is none.  |is_trial|: plans that are weighed against others, which nobody asks to be
+ * proved. */
+MUST_USE Status module_runs_find(Arena *arena, const PlacedModule *placed, const struct ModulePlans *plans,
+                                 bool is_trial, DiagSink *diag, ModuleRuns *out_runs);
 
 /* NULL: the launch of |use| is in no run. */
 const RunLaunch *module_runs_launch(const ModuleRuns *runs, const KernelUse *use);

@@ -89,7 +89,8 @@ static bool try_room(Saver *saver, const Plan *below, int64_t room, const bool *
   quick.effort = (tiler_effort(saver->options) + 2) / 3;
   *less = *saver->machine;
   less->buffer.size = room + saver->machine->buffer.reserve;
-  int32_t count = tiler_plans_saving(saver->arena, below->kernel, below->name, less, &quick, held, MOST_PLANS, plans);
+  const TilerRequest request = {below->kernel, below->name, less, &quick, NULL};
+  int32_t count = tiler_plans_saving(saver->arena, &request, held, MOST_PLANS, plans);
   for (int32_t p = 0; p < count; p++) {
     Plan *made = ARENA_NEW(saver->arena, Plan);
     *made = *plans[p];

@@ -15,15 +15,13 @@ typedef struct StripPlan {
 typedef struct StripPlanner {
   Arena *arena;
   const ModulePlans *before, *best;
-  const TilerOptions *options;
+  KeptPlans *cache;
   DiagSink *diag;
   const KernelTable *whole; /* before, … */
   KernelTable *kernels;     /* … and after */
   RunCuts cuts;
-  RunRoom *rooms;   /* by identity of a strip, less those of |whole|: the least that one of them has */
-  StringMap *known; /* → StripPlan */
-  TilingMemos *memos;
-  bool sees; /* the policy's */
+  RunRoom *rooms; /* by identity of a strip, less those of |whole|: the least that one of them has */
+  bool sees;      /* the policy's */
   ARRAY(ModulePlan) plans;
   ARRAY(PlanUse) uses;
 } StripPlanner;
@@ -77,13 +75,11 @@ static const Plan *plan_beside(StripPlanner *planner, const Kernel *kernel, Stri
   const Plan *plan = NULL;
   int64_t begin, end;
   if (room->plan_bytes > room->bytes) {
-    plan = module_plan_within(planner->arena, planner->memos, kernel, name, planner->before->machine, planner->options,
-                              (PlanRoom){room->plan_bytes, 0}, planner->diag);
+    plan = module_plan_within(planner->cache, kernel, name, (PlanRoom){room->plan_bytes, 0}, planner->diag);
     if (plan != NULL) plan_own_bytes(plan, &begin, &end);
     if (plan != NULL && end - begin - plan_copied_bytes(plan, room->part, planner->sees) <= room->bytes) return plan;
   }
-  return module_plan_within(planner->arena, planner->memos, kernel, name, planner->before->machine, planner->options,
-                            (PlanRoom){room->bytes, 0}, planner->diag);
+  return module_plan_within(planner->cache, kernel, name, (PlanRoom){room->bytes, 0}, planner->diag);
 }
 
 /* The same, made once for equal strips with as much room, those of other cuts as well. */
@@ -92,11 +88,12 @@ static const Plan *known_plan_beside(StripPlanner *planner, const Kernel *kernel
   StringView text = kernel_text(planner->arena, kernel);
   StringView key = sv_from_cstring(arena_printf(planner->arena, "%.*s in %" PRId64 " and %" PRId64 " beside %d",
                                                 SV_ARG(text), room->bytes, room->plan_bytes, room->part));
-  StripPlan *known = string_map_get(planner->known, key);
+  StringMap *strips = kept_plans_strips(planner->cache);
+  StripPlan *known = string_map_get(strips, key);
   if (known == NULL) {
     known = ARENA_NEW(planner->arena, StripPlan);
     known->plan = plan_beside(planner, kernel, name, room);
-    string_map_set(planner->known, key, known);
+    string_map_set(strips, key, known);
   }
   return known->plan;
 }
@@ -141,28 +138,35 @@ static bool plan_strips(StripPlanner *planner, const double *times, int32_t *pla
   return true;
 }
 
-KernelTable *module_plans_cut(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
-                              const KernelTable *kernels, const TilerOptions *options, ResidencyPolicy policy,
-                              PlansCut cut, const ModulePlans *before, const ModulePlans *best, KeptPlans *cache,
-                              ModulePlans *out_plans, CutUnits *out_units) {
-  if (options->no_residency || options->scheme != SCHEME_NONE) return NULL;
+/* |before| with the plans of strips. */
+static ModulePlans plans_with_strips(const StripPlanner *planner, const int32_t *plan_of_identity) {
+  ModulePlans plans = *planner->before;
+  plans.count = (int32_t)planner->plans.count;
+  plans.plans = planner->plans.data;
+  plans.use_count = planner->uses.count;
+  plans.uses = planner->uses.data;
+  plans.identity_count = planner->kernels->identity_count;
+  plans.plan_of_identity = plan_of_identity;
+  return plans;
+}
+
+bool module_plans_cut(KeptPlans *cache, const PlacedModule *placed, PlansCut cut, const ModulePlans *before,
+                      const ModulePlans *best, CutPlans *out_cut) {
+  Arena *arena = kept_plans_arena(cache);
+  const TilerOptions *options = kept_plans_options(cache);
+  if (options->no_residency || options->scheme != SCHEME_NONE) return false;
   DiagSink quiet; /* what does not work is left as it is */
   diag_sink_init(&quiet, arena);
-  StripPlanner planner = {.arena = arena, .before = before, .best = best, .options = options, .diag = &quiet};
-  ResidencyModel model = {.self = &planner, .policy = policy, .plan = plan_to_cut};
-  planner.whole = kernels;
-  planner.sees = policy.sees_windows;
-  planner.known = kept_plans_strips(cache);
-  planner.memos = kept_plans_memos(cache);
+  StripPlanner planner = {.arena = arena, .before = before, .best = best, .cache = cache, .diag = &quiet};
+  ResidencyModel model = {.self = &planner, .policy = cut.policy, .plan = plan_to_cut, .keeps = keeps_buffer};
+  planner.whole = placed->kernels;
+  planner.sees = cut.policy.sees_windows;
   if (cut.way == PLANS_CUT_ROUNDS || cut.way == PLANS_CUT_ROUNDS_ANEW)
-    planner.cuts = run_rounds_find(arena, module, assignment, kernels, before->machine, &model, cut.leaves_out,
-                                   cut.way == PLANS_CUT_ROUNDS_ANEW, keeps_buffer);
+    planner.cuts = run_rounds_find(arena, placed, &model, cut.leaves_out, cut.way == PLANS_CUT_ROUNDS_ANEW);
   else
-    planner.cuts = run_strips_find(arena, module, assignment, kernels, before->machine, &model, cut.leaves_out,
-                                   cut.way == PLANS_CUT_SUMS, keeps_buffer);
-  *out_units = (CutUnits){planner.cuts.unit_count, planner.cuts.units, planner.cuts.has_begun_anew};
-  if (planner.cuts.count == 0) return NULL;
-  planner.kernels = kernel_table_cut(arena, kernels, planner.cuts.cuts, planner.cuts.count);
+    planner.cuts = run_strips_find(arena, placed, &model, cut.leaves_out, cut.way == PLANS_CUT_SUMS);
+  if (planner.cuts.count == 0) return false;
+  planner.kernels = kernel_table_cut(arena, planner.whole, planner.cuts.cuts, planner.cuts.count);
   find_rooms(&planner);
   for (int64_t t = 0; t < planner.cuts.turns_count; t++)
     kernel_table_take_turns(planner.kernels, &planner.cuts.turns[t]);
@@ -171,14 +175,10 @@ KernelTable *module_plans_cut(Arena *arena, const HloModule *module, const Buffe
   for (int32_t i = 0; i < count; i++)
     plan_of_identity[i] = i < before->identity_count ? before->plan_of_identity[i] : -1;
   for (int32_t p = 0; p < before->count; p++) array_push(&planner.plans, arena, before->plans[p]);
-  if (price_whole(&planner) != STATUS_OK) return NULL;
-  if (!plan_strips(&planner, hlo_execution_counts(arena, module, 1), plan_of_identity)) return NULL;
-  *out_plans = *before;
-  out_plans->count = (int32_t)planner.plans.count;
-  out_plans->plans = planner.plans.data;
-  out_plans->use_count = planner.uses.count;
-  out_plans->uses = planner.uses.data;
-  out_plans->identity_count = count;
-  out_plans->plan_of_identity = plan_of_identity;
-  return planner.kernels;
+  if (price_whole(&planner) != STATUS_OK) return false;
+  if (!plan_strips(&planner, hlo_execution_counts(arena, placed->module, 1), plan_of_identity)) return false;
+  *out_cut = (CutPlans){planner.kernels,
+                        plans_with_strips(&planner, plan_of_identity),
+                        {planner.cuts.unit_count, planner.cuts.units, planner.cuts.has_begun_anew}};
+  return true;
 }

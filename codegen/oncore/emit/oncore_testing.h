@@ -158,9 +158,8 @@ static inline MachineDescription *make_machine(Fixture *fixture, const char *nam
 static inline const Plan *make_plan(Fixture *fixture, const char *text, const MachineDescription *machine) {
   const Plan *plan;
   TilerOptions options = {0};
-  assert_int_equal(
-      tiler_plan(fixture->arena, make_kernel(fixture, text), SV("k"), machine, &options, &fixture->diag, &plan),
-      STATUS_OK);
+  const TilerRequest request = {make_kernel(fixture, text), SV("k"), machine, &options, NULL};
+  assert_int_equal(tiler_plan(fixture->arena, &request, &fixture->diag, &plan), STATUS_OK);
   return plan;
 }
 

@@ -7,6 +7,11 @@
 
 /* --- a trial --- */
 
+/* The module of the search with |kernels|, some of which may be strips. */
+static PlacedModule placed_with(const ResidentSearch *search, const KernelTable *kernels) {
+  return (PlacedModule){search->module, search->assignment, kernels, search->plans->machine};
+}
+
 /* The runs of |plans|.  |out_bytes|: the workspace with the space of residents. */
 static Status find_runs(const ResidentSearch *search, const KernelTable *kernels, ModulePlans *plans,
                         int64_t *out_bytes) {
@@ -17,15 +22,15 @@ static Status find_runs(const ResidentSearch *search, const KernelTable *kernels
     *out_bytes = plans->space_offset + plans->resident_bytes;
   }
   /* with residents there are others to weigh it against */
-  return module_runs_find(search->arena, search->module, search->assignment, kernels, plans, plans->has_residents,
-                          search->diag, &plans->runs);
+  PlacedModule placed = placed_with(search, kernels);
+  return module_runs_find(search->arena, &placed, plans, plans->has_residents, search->diag, &plans->runs);
 }
 
 /* By |policy|, with runs. */
 static Status try_residents(const ResidentSearch *search, const KernelTable *kernels, ResidencyPolicy policy,
                             ModulePlans *plans, int64_t *out_bytes) {
-  RETURN_IF_ERROR(module_plans_keep(search->arena, search->module, search->assignment, kernels, search->tiler, policy,
-                                    search->cache, search->diag, plans));
+  PlacedModule placed = placed_with(search, kernels);
+  RETURN_IF_ERROR(module_plans_keep(search->cache, &placed, policy, search->diag, plans));
   *out_bytes = INT64_MAX;
   return plans->lacks_plan ? STATUS_OK : find_runs(search, kernels, plans, out_bytes);
 }
@@ -150,27 +155,31 @@ typedef struct CutOutcome {
 /* With some Kernels cut into strips. */
 static Status try_cut(const ResidentSearch *search, PlansCut by, CutTrials *trials, CutOutcome *out) {
   KeepTrial *base = &trials->base, cut = {.policy = base->policy};
-  CutUnits units = {.count = 0};
-  cut.kernels = module_plans_cut(search->arena, search->module, search->assignment, base->kernels, search->tiler,
-                                 base->policy, by, &base->before, &base->plans, search->cache, &cut.before, &units);
-  *out = (CutOutcome){.is_cut = cut.kernels != NULL, .has_begun_anew = units.has_begun_anew};
-  if (cut.kernels == NULL) return STATUS_OK;
-  cut.plans = cut.before;
+  PlacedModule placed = placed_with(search, base->kernels);
+  CutPlans made;
+  *out = (CutOutcome){0};
+  out->is_cut = module_plans_cut(search->cache, &placed, by, &base->before, &base->plans, &made);
+  if (!out->is_cut) return STATUS_OK;
+  out->has_begun_anew = made.units.has_begun_anew;
+  cut.kernels = made.kernels;
+  cut.before = cut.plans = made.plans;
   RETURN_IF_ERROR(try_residents(search, cut.kernels, cut.policy, &cut.plans, &cut.bytes));
   if (cut.plans.lacks_plan) return STATUS_OK;
   share_prices(&cut, &trials->whole, trials->whole.before.count);
   share_prices(&cut, base, base->before.count);
   share_prices(&cut, trials->best, (int32_t)min_i64(trials->best->before.count, base->before.count));
   out->is_over = trial_cost(&cut).cycles > most_cycles(trial_cost(&trials->whole));
-  if (by.leaves_out == NULL) out->leaves_out = find_part(search, trials, &units, &cut);
+  if (by.leaves_out == NULL) out->leaves_out = find_part(search, trials, &made.units, &cut);
   return weigh_cut(search, by.way, trials, &cut);
 }
 
 /* |way|, and where less of it takes fewer cycles or moves fewer bytes, that as well.  |out|: of all of it. */
 static Status try_way(const ResidentSearch *search, PlansCutWay way, CutTrials *trials, CutOutcome *out) {
-  RETURN_IF_ERROR(try_cut(search, (PlansCut){way, NULL}, trials, out));
+  PlansCut cut = {way, NULL, trials->base.policy};
+  RETURN_IF_ERROR(try_cut(search, cut, trials, out));
   if (out->leaves_out == NULL) return STATUS_OK;
-  return try_cut(search, (PlansCut){way, out->leaves_out}, trials, &(CutOutcome){.is_cut = false});
+  cut.leaves_out = out->leaves_out;
+  return try_cut(search, cut, trials, &(CutOutcome){.is_cut = false});
 }
 
 /* In sequences that do not begin anew, where all of those that do take too many cycles: instead of what is best of
@@ -335,7 +344,7 @@ static Status find_best(const ResidentSearch *search, ResidentChoice *out_choice
 }
 
 Status resident_search_run(ResidentSearch *search, ResidentChoice *out_choice, bool *out_found) {
-  search->cache = kept_plans_create(search->arena, search->plans->machine);
+  search->cache = kept_plans_create(search->arena, search->plans->machine, search->tiler);
   Status status = find_best(search, out_choice, out_found);
   kept_plans_destroy(search->cache);
   search->cache = NULL;

@@ -412,11 +412,10 @@ static void load_subjects(Fixture *fixture, SubjectArray *subjects) {
       for (int32_t p = 0; p < plans.count; p++)
         if (is_small(fixture, plans.plans[p].plan, machine))
           add_subject(fixture, subject, plans.plans[p].plan, subjects);
-      KeptPlans *kept = kept_plans_create(fixture->arena, machine);
-      assert_int_equal(module_plans_keep(fixture->arena, module, assignment, kernels, &subject.options,
-                                         (ResidencyPolicy){.brings_streams = true, .counts_again = true}, kept,
-                                         &fixture->diag, &plans),
-                       STATUS_OK);
+      KeptPlans *kept = kept_plans_create(fixture->arena, machine, &subject.options);
+      const PlacedModule placed = {module, assignment, kernels, machine};
+      const ResidencyPolicy policy = {.brings_streams = true, .counts_again = true};
+      assert_int_equal(module_plans_keep(kept, &placed, policy, &fixture->diag, &plans), STATUS_OK);
       kept_plans_destroy(kept);
       for (int32_t p = 0; p < plans.count; p++)
         if (plan_has_residents(plans.plans[p].plan) && !plans.plans[p].is_move &&

@@ -18,14 +18,20 @@ typedef struct PlanTile {
   const int64_t *extents;
 } PlanTile;
 
+/* What a program's command computes by its 'body', which is at |loc|. */
+typedef struct PlanBody {
+  StringView name;
+  SourceLoc loc;
+  const PlanTile *targets, *sources;
+  int32_t target_count, source_count;
+} PlanBody;
+
 /* What 'body' names in a program: asked for once per command. */
 typedef struct PlanOperations {
   void *self;
-  /* The operation |name|, read at |loc|, from |sources| to |targets|; it lives as long as the plan.  Equal extents are
-   * those of axes with more than one element.  STATUS_INVALID, located, when there is none or its operands are others.
-   */
-  Status (*find)(void *self, StringView name, SourceLoc loc, const PlanTile *targets, int32_t target_count,
-                 const PlanTile *sources, int32_t source_count, DiagSink *diag, const PlanOperation **out_operation);
+  /* The operation of |body|; it lives as long as the plan.  Equal extents are those of axes with more than one element.
+   * STATUS_INVALID, located, when there is none or its operands are others. */
+  Status (*find)(void *self, const PlanBody *body, DiagSink *diag, const PlanOperation **out_operation);
 } PlanOperations;
 
 typedef struct PlanFile {

@@ -65,8 +65,8 @@ bool plan_find_operation(PlanReader *reader, PlanCommand *command, SourceLoc loc
       !tiles_of(reader, command, command->sources, command->source_count, &sources))
     return false;
   const PlanOperations *operations = reader->operations;
-  Status status = operations->find(operations->self, command->body, loc, targets, command->target_count, sources,
-                                   command->source_count, reader->diag, &command->operation);
+  const PlanBody body = {command->body, loc, targets, sources, command->target_count, command->source_count};
+  Status status = operations->find(operations->self, &body, reader->diag, &command->operation);
   if (status != STATUS_OK) reader->status = status;
   return status == STATUS_OK;
 }

@@ -50,8 +50,8 @@ static double tiler_cycles(const Plan *plan, const MachineDescription *machine, 
   const Plan *own;
   PlanVerdict verdict = {0};
   Status status = STATUS_UNSUPPORTED;
-  if (plan->kernel != NULL && !plan_is_program(plan))
-    status = tiler_plan(scratch, plan->kernel, plan->name, machine, options, &quiet, &own);
+  const TilerRequest request = {plan->kernel, plan->name, machine, options, NULL};
+  if (plan->kernel != NULL && !plan_is_program(plan)) status = tiler_plan(scratch, &request, &quiet, &own);
   if (status == STATUS_OK) status = plan_check(scratch, own, machine, &quiet, &verdict);
   double cycles = status == STATUS_OK ? verdict.simulation.cycles : 0;
   arena_destroy(scratch);

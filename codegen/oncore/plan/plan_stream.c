@@ -33,28 +33,33 @@ typedef struct OperandShape {
   RefMove move;
 } OperandShape;
 
+/* What of a plan its stream is to know. */
+typedef struct PlanReading {
+  const int64_t *scalars;        /* by scalar of the plan: what it is taken for */
+  const bool *is_anywhere;       /* by memory view: its run-time places count as the whole array */
+  const bool *is_anywhere_there; /* by Tensor: the same of the array that it holds */
+  bool is_timed;                 /* nobody asks for bytes */
+} PlanReading;
+
 typedef struct PlanExpander {
   Arena *arena;
   const Plan *plan;
   const MachineDescription *machine;
   DiagSink *diag;
   CommandStream *stream;
-  int64_t *iterations; /* by loop: the one at hand */
-  bool is_timed;       /* nobody asks for bytes */
-  int64_t dims;        /* levels that a descriptor of the queue at hand walks */
-  const int64_t *scalars;
-  const bool *is_anywhere;       /* by memory view: its run-time places count as the whole array */
-  const bool *is_anywhere_there; /* by Tensor: the same of the array that it holds */
-  int32_t *memory_objects;       /* by memory view */
-  int32_t *tensor_objects;       /* by Tensor: the Buffer, or the array that it holds */
-  int64_t *object_begins;        /* by object: its first byte in the Buffer; 0 for arrays in memory */
-  int32_t *started;              /* by command: instances so far */
-  int32_t **instances;           /* by command: stream numbers of all its instances */
-  OperandUses *uses;             /* by command */
-  OperandShape **shapes;         /* by command and operand: targets, then sources */
-  const TileWork **works;        /* by command: what its stages compute; NULL: not asked for yet */
-  Operand *targets;              /* of the instance at hand */
-  int32_t *awaited;              /* by consumer's and producer's queue: the latest instance waited for, -1: none */
+  PlanReading reading;
+  int64_t *iterations;     /* by loop: the one at hand */
+  int64_t dims;            /* levels that a descriptor of the queue at hand walks */
+  int32_t *memory_objects; /* by memory view */
+  int32_t *tensor_objects; /* by Tensor: the Buffer, or the array that it holds */
+  int64_t *object_begins;  /* by object: its first byte in the Buffer; 0 for arrays in memory */
+  int32_t *started;        /* by command: instances so far */
+  int32_t **instances;     /* by command: stream numbers of all its instances */
+  OperandUses *uses;       /* by command */
+  OperandShape **shapes;   /* by command and operand: targets, then sources */
+  const TileWork **works;  /* by command: what its stages compute; NULL: not asked for yet */
+  Operand *targets;        /* of the instance at hand */
+  int32_t *awaited;        /* by consumer's and producer's queue: the latest instance waited for, -1: none */
 } PlanExpander;
 
 int64_t plan_instance_count(const Plan *plan) {
@@ -70,7 +75,7 @@ int64_t plan_instance_count(const Plan *plan) {
 /* --- numbers at an iteration --- */
 
 static int64_t evaluate(const PlanExpander *expander, IndexExpr expr) {
-  return index_evaluate(&expander->plan->space, expr, expander->iterations, expander->scalars);
+  return index_evaluate(&expander->plan->space, expr, expander->iterations, expander->reading.scalars);
 }
 
 static int64_t range_extent(const PlanExpander *expander, const PlanRange *range) {
@@ -187,7 +192,7 @@ static bool initialises(const PlanExpander *expander, const PlanCommand *command
 static Operand operand_at(const PlanExpander *expander, const PlanCommand *command, int32_t operand) {
   const PlanRef *ref = operand_ref(command, operand);
   RefMove move;
-  const bool *is_anywhere = ref->is_memory ? expander->is_anywhere : expander->is_anywhere_there;
+  const bool *is_anywhere = ref->is_memory ? expander->reading.is_anywhere : expander->reading.is_anywhere_there;
   if (is_anywhere[ref->number] && run_time_sum(expander->plan, ref, NULL, NULL)) {
     const Plan *plan = expander->plan;
     ByteBox box = ref->is_memory ? array_box(plan, &plan->memories[ref->number])
@@ -382,7 +387,7 @@ static Status expand_command(PlanExpander *expander, int32_t number) {
   expander->dims = command->verb == PLAN_BARRIER ? 0 : expander->machine->queues[command->queue].dims;
   RETURN_IF_ERROR(begin_instance(expander, number, &instance));
   if (command->verb != PLAN_BARRIER) {
-    if (!expander->is_timed) add_accesses(expander, number);
+    if (!expander->reading.is_timed) add_accesses(expander, number);
     add_edges(expander, number);
   }
   expander->instances[number][expander->started[number]++] = instance;
@@ -505,9 +510,8 @@ static void add_held_objects(PlanExpander *expander) {
   }
 }
 
-static Status make_stream(Arena *arena, const Plan *plan, const MachineDescription *machine, const int64_t *scalars,
-                          const bool *is_anywhere, const bool *is_anywhere_there, bool is_timed, DiagSink *diag,
-                          CommandStream *out_stream) {
+static Status make_stream(Arena *arena, const Plan *plan, const MachineDescription *machine, PlanReading reading,
+                          DiagSink *diag, CommandStream *out_stream) {
   if (plan_instance_count(plan) > MOST_INSTANCES) {
     return diag_error(diag, STATUS_EXHAUSTED, NO_LOC, "plan-too-long",
                       "the plan of '%.*s' has more than %" PRId64 " command instances: too many to look at one by one",
@@ -516,10 +520,7 @@ static Status make_stream(Arena *arena, const Plan *plan, const MachineDescripti
   command_stream_init(out_stream, arena, plan->buffer_bytes);
   PlanExpander expander = {.arena = arena, .plan = plan, .machine = machine, .diag = diag, .stream = out_stream};
   expander.iterations = ARENA_NEW_ARRAY(arena, int64_t, plan->loop_count);
-  expander.scalars = scalars;
-  expander.is_timed = is_timed;
-  expander.is_anywhere = is_anywhere;
-  expander.is_anywhere_there = is_anywhere_there;
+  expander.reading = reading;
   expander.memory_objects = ARENA_NEW_ARRAY(arena, int32_t, plan->memory_count);
   expander.tensor_objects = ARENA_NEW_ARRAY(arena, int32_t, plan->tensor_count);
   expander.object_begins = ARENA_NEW_ARRAY(arena, int64_t, plan->memory_count + plan->tensor_count + 1);
@@ -537,7 +538,7 @@ static Status make_stream(Arena *arena, const Plan *plan, const MachineDescripti
   for (int32_t i = 0; i < queue_pairs; i++) expander.awaited[i] = -1;
   for (int32_t c = 0; c < plan->command_count; c++) {
     const PlanCommand *command = &plan->commands[c];
-    if (!is_timed) expander.uses[c] = operand_uses(arena, plan, command);
+    if (!reading.is_timed) expander.uses[c] = operand_uses(arena, plan, command);
     expander.shapes[c] = ARENA_NEW_ARRAY(arena, OperandShape, command->target_count + command->source_count);
     expander.instances[c] = ARENA_NEW_ARRAY(arena, int32_t, plan_loop_instances(plan, command->loop));
   }
@@ -560,18 +561,20 @@ static const bool *nowhere(Arena *arena, const Plan *plan) {
 
 Status plan_stream_make(Arena *arena, const Plan *plan, const MachineDescription *machine, DiagSink *diag,
                         CommandStream *out_stream) {
-  return make_stream(arena, plan, machine, lower_bounds(arena, plan), run_time_views(arena, plan),
-                     run_time_tensors(arena, plan), false, diag, out_stream);
+  PlanReading reading = {lower_bounds(arena, plan), run_time_views(arena, plan), run_time_tensors(arena, plan), false};
+  return make_stream(arena, plan, machine, reading, diag, out_stream);
 }
 
 Status plan_stream_make_timed(Arena *arena, const Plan *plan, const MachineDescription *machine, DiagSink *diag,
                               CommandStream *out_stream) {
   const bool *is_anywhere = nowhere(arena, plan);
-  return make_stream(arena, plan, machine, lower_bounds(arena, plan), is_anywhere, is_anywhere, true, diag, out_stream);
+  PlanReading reading = {lower_bounds(arena, plan), is_anywhere, is_anywhere, true};
+  return make_stream(arena, plan, machine, reading, diag, out_stream);
 }
 
 Status plan_stream_make_at(Arena *arena, const Plan *plan, const MachineDescription *machine, const int64_t *scalars,
                            DiagSink *diag, CommandStream *out_stream) {
   const bool *is_anywhere = nowhere(arena, plan);
-  return make_stream(arena, plan, machine, scalars, is_anywhere, is_anywhere, false, diag, out_stream);
+  PlanReading reading = {scalars, is_anywhere, is_anywhere, false};
+  return make_stream(arena, plan, machine, reading, diag, out_stream);
 }

@@ -351,7 +351,8 @@ static void plan_keep_moves_least_where_the_tiler_knows_what_is_held(void **stat
   for (int knows = 0; knows < 2; knows++) {
     const bool held[] = {knows, false, false};
     const Plan *plans[2];
-    int32_t count = tiler_plans_saving(fixture->arena, kernel, SV("k"), tiny, &(TilerOptions){0}, held, 2, plans);
+    const TilerRequest request = {kernel, SV("k"), tiny, &(TilerOptions){0}, NULL};
+    int32_t count = tiler_plans_saving(fixture->arena, &request, held, 2, plans);
     assert_true(count > 0);
     for (int32_t p = 0; p < count; p++) {
       Plan plan = *plans[p];

@@ -46,7 +46,7 @@ static RunCandidate *candidate_at(const Chooser *chooser, int64_t number) {
 /* --- room --- */
 
 static int64_t aligned_bytes(const Chooser *chooser, const RunCandidate *candidate) {
-  return align_up(candidate->held, max_i64(chooser->machine->buffer.align, 1));
+  return align_up(candidate->held, max_i64(chooser->placed->machine->buffer.align, 1));
 }
 
 static double times_at(const Chooser *chooser, int32_t event) {
@@ -130,7 +130,7 @@ double residency_trial_cycles(const Chooser *chooser, const RunCandidate *candid
       other->begin = end;
       end += aligned_bytes(chooser, other);
     }
-    PlanInterface interface = interface_at(chooser, e, end, machine_buffer_usable(chooser->machine));
+    PlanInterface interface = interface_at(chooser, e, end, machine_buffer_usable(chooser->placed->machine));
     cycles += cycles_under(chooser, e, &interface) * times_at(chooser, e);
   }
   return cycles;
@@ -153,7 +153,7 @@ static bool fits_within(Chooser *chooser, int32_t event, PlanRoom room, int64_t 
 
 bool residency_find_room(Chooser *chooser, int32_t event, int64_t left) {
   PlanRoom before = chooser->rooms[event];
-  int64_t usable = machine_buffer_usable(chooser->machine);
+  int64_t usable = machine_buffer_usable(chooser->placed->machine);
   int64_t step = max_i64(usable / ROOM_STEPS, 1), fine = max_i64(usable / BESIDE_STEPS, 1);
   chooser->rooms[event] = (PlanRoom){0};
   if (residency_own_bytes(chooser, event) <= left) return true;
@@ -201,7 +201,7 @@ static bool brings_stream(const Chooser *chooser, const RunCandidate *candidate)
  * then, may make some where that is worth their making, and Kernels are not slower so: what is loaded less often leaves
  * memory to others. */
 static bool take_where_room(Chooser *chooser, RunCandidate *candidate, const CandidateArray *parts) {
-  int64_t usable = machine_buffer_usable(chooser->machine), events = candidate->last - candidate->first + 1;
+  int64_t usable = machine_buffer_usable(chooser->placed->machine), events = candidate->last - candidate->first + 1;
   PlanRoom *before = ARENA_COPY_ARRAY(chooser->arena, PlanRoom, chooser->rooms + candidate->first, events);
   bool *is_changed = ARENA_NEW_ARRAY(chooser->arena, bool, events);
   bool is_worth = candidate->saved * LEAST_SHARE > chooser->estimate, fits = true;
@@ -344,7 +344,7 @@ static void take_bytes(Chooser *chooser, int64_t *ends, int32_t first, int32_t l
  * bottom up. */
 static void find_bases(Chooser *chooser) {
   int32_t events = (int32_t)chooser->touches.events.count;
-  int64_t count = chooser->candidates.all.count, used = 0, usable = machine_buffer_usable(chooser->machine);
+  int64_t count = chooser->candidates.all.count, used = 0, usable = machine_buffer_usable(chooser->placed->machine);
   RunCandidate **order = chooser->order;
   for (int64_t c = 0; c < count; c++)
     if (candidate_at(chooser, c)->is_taken) order[used++] = candidate_at(chooser, c);
@@ -368,7 +368,7 @@ static bool needs_interface(const Chooser *chooser, int32_t event) {
 /* Whether |event|'s Kernel has the plan that it has by itself. */
 static bool is_plain(const Chooser *chooser, int32_t event) {
   if (needs_interface(chooser, event)) return false;
-  bool has_all = room_left(chooser, event) == machine_buffer_usable(chooser->machine);
+  bool has_all = room_left(chooser, event) == machine_buffer_usable(chooser->placed->machine);
   return has_all && chooser->tiles[event] == 0 && chooser->rooms[event].bytes == 0;
 }
 
@@ -377,7 +377,7 @@ static bool is_plain(const Chooser *chooser, int32_t event) {
 static bool is_over(const Chooser *chooser, int32_t event) {
   for (int64_t i = 0; i < chooser->there[event].count; i++) {
     const RunCandidate *candidate = chooser->there[event].data[i];
-    if (candidate->begin + candidate->held > machine_buffer_usable(chooser->machine)) return true;
+    if (candidate->begin + candidate->held > machine_buffer_usable(chooser->placed->machine)) return true;
   }
   return false;
 }
@@ -420,7 +420,7 @@ static void place_in_order(Chooser *chooser, CompareCandidates compare) {
   for (int64_t c = 0; c < count; c++)
     if (candidate_at(chooser, c)->is_taken) order[used++] = candidate_at(chooser, c);
   if (used > 1) qsort(order, (size_t)used, sizeof *order, compare);
-  RunCandidate **placed = chooser->placed; /* from the bottom up */
+  RunCandidate **placed = chooser->by_place;
   for (int64_t i = 0; i < used; i++) {
     RunCandidate *candidate = order[i];
     int64_t bytes = aligned_bytes(chooser, candidate), at = i;
@@ -444,7 +444,7 @@ static Status place_packed(Chooser *chooser) {
     chooser->order[used] = candidate;
     buffers[used] = (PackingBuffer){.id = c, .lower = candidate->first, .upper = candidate->last + 1, .group = -1};
     buffers[used].size = candidate->held;
-    buffers[used++].alignment = max_i64(chooser->machine->buffer.align, 1);
+    buffers[used++].alignment = max_i64(chooser->placed->machine->buffer.align, 1);
   }
   PackingProblem problem = {.buffers = buffers, .count = used, .most_steps = 50000 + 2000 * used};
   PackingSolution packing;
@@ -560,8 +560,8 @@ static double moves_cycles(const Chooser *chooser, const ResidentLoop *moves) {
   for (int32_t r = 0; r < moves->count; r++) {
     const LoopResident *resident = &moves->residents[r];
     int64_t bytes = resident->elements * type_storage_bytes(resident->type);
-    if (resident->is_loaded) cycles += residency_move_cycles(chooser->machine, bytes, true);
-    if (resident->is_stored) cycles += residency_move_cycles(chooser->machine, bytes, false);
+    if (resident->is_loaded) cycles += residency_move_cycles(chooser->placed->machine, bytes, true);
+    if (resident->is_stored) cycles += residency_move_cycles(chooser->placed->machine, bytes, false);
   }
   return cycles * chooser->times[moves->loop->parent->id];
 }
@@ -661,7 +661,7 @@ static Status take_best(Chooser *chooser) {
  * for what the one before it still works on.  Its tiles begin at the bottom, or where these would be in the way end at
  * the top, so that there are no more than two plans of each Kernel and interface. */
 static void spread_tiles(Chooser *chooser) {
-  int64_t align = max_i64(chooser->machine->buffer.align, 1);
+  int64_t align = max_i64(chooser->placed->machine->buffer.align, 1);
   int64_t begin = 0, end = 0; /* the tiles before */
   int32_t loop = -1;
   for (int32_t e = 0; e < chooser->touches.events.count; e++) {
@@ -687,7 +687,8 @@ static void keep_choice(Chooser *chooser) {
     const RunEvent *event = &chooser->touches.events.data[e];
     if (event->use == NULL || is_plain(chooser, e)) continue;
     PlanInterface interface = interface_at(chooser, e, chooser->tiles[e], chooser->limits[e]);
-    interface.low = min_i64(interface.base, align_up(chooser->bases[e], max_i64(chooser->machine->buffer.align, 1)));
+    interface.low =
+        min_i64(interface.base, align_up(chooser->bases[e], max_i64(chooser->placed->machine->buffer.align, 1)));
     array_push(&chooser->uses, chooser->arena, ((ResidentUse){event->use, interface}));
   }
   for (int32_t l = 0; l < chooser->touches.loops.count; l++) {
@@ -700,8 +701,8 @@ static void keep_choice(Chooser *chooser) {
 
 static Status choose(Chooser *chooser, const HloComputation *computation) {
   Arena *arena = chooser->arena;
-  run_touches_find(arena, computation, chooser->assignment, chooser->kernels, chooser->model, true, &chooser->touches);
-  chooser->candidates = (RunCandidates){arena, chooser->assignment, chooser->machine, chooser->model, .all = {0}};
+  run_touches_find(arena, chooser->placed, computation, chooser->model, true, &chooser->touches);
+  chooser->candidates = (RunCandidates){arena, chooser->placed, chooser->model, .all = {0}};
   chooser->candidates.times = chooser->times;
   chooser->candidates.touches = &chooser->touches;
   run_candidates_find(&chooser->candidates);
@@ -716,7 +717,7 @@ static Status choose(Chooser *chooser, const HloComputation *computation) {
   chooser->sees = ARENA_NEW_ARRAY(arena, bool, events);
   chooser->plans = ARENA_NEW_ARRAY(arena, EventPlans, events);
   chooser->order = ARENA_NEW_ARRAY(arena, RunCandidate *, candidates);
-  chooser->placed = ARENA_NEW_ARRAY(arena, RunCandidate *, candidates);
+  chooser->by_place = ARENA_NEW_ARRAY(arena, RunCandidate *, candidates);
   chooser->packed = ARENA_NEW_ARRAY(arena, int64_t, candidates);
   chooser->estimate = 0;
   for (int32_t e = 0; e < chooser->touches.events.count; e++) {
@@ -733,22 +734,22 @@ static Status choose(Chooser *chooser, const HloComputation *computation) {
 
 /* By computation id: whether it is the body of a loop that is opened where it stands. */
 static const bool *find_opened(const Chooser *chooser) {
-  bool *is_opened = ARENA_NEW_ARRAY(chooser->arena, bool, chooser->module->next_computation_id);
-  for (int64_t c = 0; c < chooser->module->computations.count; c++) {
-    const HloComputation *computation = chooser->module->computations.data[c];
+  bool *is_opened = ARENA_NEW_ARRAY(chooser->arena, bool, chooser->placed->module->next_computation_id);
+  for (int64_t c = 0; c < chooser->placed->module->computations.count; c++) {
+    const HloComputation *computation = chooser->placed->module->computations.data[c];
     for (int64_t i = 0; i < computation->instructions.count; i++) {
       const HloInstruction *instruction = computation->instructions.data[i];
-      if (run_touches_may_open(chooser->kernels, instruction))
+      if (run_touches_may_open(chooser->placed->kernels, instruction))
         is_opened[hlo_instruction_computation(instruction, HLO_ATTR_BODY)->id] = true;
     }
   }
   return is_opened;
 }
 
-Status residency_choose(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
-                        const KernelTable *kernels, const MachineDescription *machine, const ResidencyModel *model,
-                        DiagSink *diag, Residency *out_residency) {
-  Chooser chooser = {arena, module, assignment, kernels, machine, model, diag, .times = NULL};
+Status residency_choose(Arena *arena, const PlacedModule *placed, const ResidencyModel *model, DiagSink *diag,
+                        Residency *out_residency) {
+  const HloModule *module = placed->module;
+  Chooser chooser = {.arena = arena, .placed = placed, .model = model, .diag = diag};
   chooser.times = hlo_execution_counts(arena, module, 1);
   chooser.saved = ARENA_NEW_ARRAY(arena, double, module->next_computation_id);
   const bool *is_opened = find_opened(&chooser);

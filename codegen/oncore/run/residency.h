@@ -31,6 +31,14 @@ typedef struct ResidencyPolicy {
   bool takes_parts;    /* of what finds no room the first elements may stay, as many as do */
 } ResidencyPolicy;
 
+/* A scheduled module whose values have places, its Kernels, and the machine that these are planned for. */
+typedef struct PlacedModule {
+  const HloModule *module;
+  const BufferAssignment *assignment;
+  const KernelTable *kernels;
+  const MachineDescription *machine;
+} PlacedModule;
+
 /* What is known of the plans of uses. */
 typedef struct ResidencyModel {
   void *self;
@@ -41,6 +49,9 @@ typedef struct ResidencyModel {
   const Plan *(*plan_within)(void *self, const KernelUse *use, PlanRoom room);
   /* Cycles of |use| under |interface|, proved; infinity: there is no such plan. */
   double (*cycles)(void *self, const KernelUse *use, const PlanInterface *interface);
+  /* Whether |use| finds or leaves its |buffer| in the Buffer by what is chosen with no Kernel cut; only asked where
+   * Kernels are to be cut (run_strips.h, run_rounds.h). */
+  bool (*keeps)(void *self, const KernelUse *use, int32_t buffer);
 } ResidencyModel;
 
 /* Of a run of Kernels, one with something resident around it, or with its tiles elsewhere than at the bottom. */
@@ -75,10 +86,9 @@ typedef struct Residency {
   const ResidentLoop *loops;
 } Residency;
 
-/* Of the scheduled |module|, whose values lie as |assignment| says.  In |arena|.  Status as that of packing_solve. */
-MUST_USE Status residency_choose(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
-                                 const KernelTable *kernels, const MachineDescription *machine,
-                                 const ResidencyModel *model, DiagSink *diag, Residency *out_residency);
+/* Which arrays of |placed| stay, in |arena|.  Status as that of packing_solve. */
+MUST_USE Status residency_choose(Arena *arena, const PlacedModule *placed, const ResidencyModel *model, DiagSink *diag,
+                                 Residency *out_residency);
 
 /* Whether |buffer| of the Kernel of |plan| may be resident by |model|'s policy. */
 bool residency_may_keep(const ResidencyModel *model, const Plan *plan, int32_t buffer);

@@ -24,10 +24,7 @@ typedef ARRAY(EventPlan *) EventPlans;
 /* One choice. */
 typedef struct Chooser {
   Arena *arena;
-  const HloModule *module;
-  const BufferAssignment *assignment;
-  const KernelTable *kernels;
-  const MachineDescription *machine;
+  const PlacedModule *placed;
   const ResidencyModel *model;
   DiagSink *diag;
   const double *times;
@@ -40,7 +37,8 @@ typedef struct Chooser {
   int64_t *tiles;                         /* by event: where the Kernel's own tiles begin, there or further up */
   bool *sees;                             /* by event: its products see what is resident, if they can */
   PlanRoom *rooms;                        /* by event: what the Kernel's plan is made for */
-  RunCandidate **order, **placed;         /* what is taken, in an order of its user; the places of those so far */
+  RunCandidate **order;                   /* what is taken, in an order of its user */
+  RunCandidate **by_place;                /* of these, those that have a place, from the bottom up */
   int64_t *packed;                        /* by candidate: a place to go back to */
   EventPlans *plans;                      /* by event; found when asked for */
   bool lacks_room, lacks_place, may_part; /* as Residency says */

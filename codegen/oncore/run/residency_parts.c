@@ -29,7 +29,7 @@ static int64_t part_step(const Chooser *chooser, const RunCandidate *candidate) 
 
 /* Bytes that Kernels leave to |candidate| whose tiles have |tiles| bytes, where there are plans for that. */
 static int64_t room_beside_tiles(Chooser *chooser, const RunCandidate *candidate, int64_t tiles, bool *is_changed) {
-  int64_t usable = machine_buffer_usable(chooser->machine), left = usable;
+  int64_t usable = machine_buffer_usable(chooser->placed->machine), left = usable;
   for (int32_t e = candidate->first; e <= candidate->last && left > 0; e++) {
     if (residency_is_fixed(chooser, e)) return 0;
     int64_t room = usable - chooser->taken[e];
@@ -51,7 +51,7 @@ bool residency_take_part(Chooser *chooser, RunCandidate *candidate) {
   double saved = candidate->saved, best = INFINITY;
   for (int64_t steps = 1; steps <= PART_MOST_STEPS; steps++) {
     bool *is_changed = ARENA_NEW_ARRAY(chooser->arena, bool, events);
-    int64_t tiles = machine_buffer_usable(chooser->machine) / ROOM_STEPS * steps;
+    int64_t tiles = machine_buffer_usable(chooser->placed->machine) / ROOM_STEPS * steps;
     int64_t room = room_beside_tiles(chooser, candidate, tiles, is_changed), step = part_step(chooser, candidate);
     int64_t held = step > 0 && room > 0 ? min_i64(room, whole - 1) / step * step : 0;
     const PlanRoom *rooms = ARENA_COPY_ARRAY(chooser->arena, PlanRoom, chooser->rooms + candidate->first, events);

@@ -51,8 +51,8 @@ int run_candidates_leaf(const RunCandidates *candidates, int32_t loop, const Run
   for (int node = 0; node < shape_node_count(of->shape); node++) {
     const Shape *shape = shape_node(of->shape, node);
     if (shape_is_tuple(shape) || is_scalar_units(shape)) continue;
-    BufferSlice inside = buffer_assignment_slice(candidates->assignment, state, node);
-    BufferSlice outside = buffer_assignment_slice(candidates->assignment, of, node);
+    BufferSlice inside = buffer_assignment_slice(candidates->placed->assignment, state, node);
+    BufferSlice outside = buffer_assignment_slice(candidates->placed->assignment, of, node);
     if (is_slice(&inside, bytes) && is_slice(&outside, bytes)) return node;
   }
   return -1;
@@ -170,7 +170,7 @@ static bool is_left_open(const RunCandidates *candidates, const RunCandidate *ca
 bool run_candidate_is_alone(const RunCandidates *candidates, const RunCandidate *candidate, const RunTouch *touch) {
   if (is_left_open(candidates, candidate, touch)) return true;
   if (is_in_joined(candidates, candidate, touch->event)) return !candidate->is_shared;
-  const HloValue *value = buffer_assignment_value(candidates->assignment, touch->holder, touch->node);
+  const HloValue *value = buffer_assignment_value(candidates->placed->assignment, touch->holder, touch->node);
   return stays_within(candidates, candidate, value, touch->event);
 }
 
@@ -183,7 +183,7 @@ bool run_candidate_is_stored(const RunCandidates *candidates, const RunCandidate
   }
   if (!is_changed || candidate->is_shared) return false; /* what is shared each change has stored */
   int node = run_candidates_leaf(candidates, loop, &candidate->bytes);
-  const HloValue *value = buffer_assignment_value(candidates->assignment, of->loop, node);
+  const HloValue *value = buffer_assignment_value(candidates->placed->assignment, of->loop, node);
   return !stays_within(candidates, candidate, value, of->end - 1);
 }
 
@@ -238,13 +238,13 @@ static double cycles_of(const RunCandidates *candidates, const RunTouch *touch) 
     int64_t bytes = type_storage_bytes(view->type);
     const PlanRef *moved = gathers || command->value >= 0 ? &command->targets[0] : side;
     for (int32_t i = 0; i < moved->range_count; i++) bytes *= moved->ranges[i].extent;
-    double each = residency_move_cycles(candidates->machine, bytes, loads);
+    double each = residency_move_cycles(candidates->placed->machine, bytes, loads);
     cycles += each * (double)plan_loop_instances(plan, command->loop);
   }
   if (!touch->reads) return cycles;
   bool is_step; /* a slice of each step, which is read once */
-  double brought =
-      plan_brought_cycles(plan, candidates->machine, touch->buffer, candidates->model->policy.sees_windows, &is_step);
+  double brought = plan_brought_cycles(plan, candidates->placed->machine, touch->buffer,
+                                       candidates->model->policy.sees_windows, &is_step);
   return (is_step && is_hidden(candidates, touch) ? 0 : cycles) - brought;
 }
 
@@ -253,7 +253,7 @@ static double cycles_of(const RunCandidates *candidates, const RunTouch *touch) 
 static double saved_by_whole(const RunCandidates *candidates, const RunTouch *touch) {
   const ResidencyModel *model = candidates->model;
   const Plan *plan = model->plan(model->self, candidates->touches->events.data[touch->event].use);
-  double saved = cycles_of(candidates, touch) - residency_move_cycles(candidates->machine, touch->bytes, true);
+  double saved = cycles_of(candidates, touch) - residency_move_cycles(candidates->placed->machine, touch->bytes, true);
   return model->policy.counts_again && plan_loads_again(plan, touch->buffer) ? saved : fmin(0, saved);
 }
 
@@ -277,9 +277,9 @@ static double moves_of(const RunCandidates *candidates, const RunCandidate *cand
     if (!run_candidate_joins(candidates, candidate, l)) continue;
     double times = times_of(candidates, loop_at(candidates, l)->loop);
     int64_t bytes = candidate->bytes.bytes;
-    if (candidate->entry == l) cycles += times * residency_move_cycles(candidates->machine, bytes, true);
+    if (candidate->entry == l) cycles += times * residency_move_cycles(candidates->placed->machine, bytes, true);
     if (run_candidate_is_stored(candidates, candidate, l))
-      cycles += times * residency_move_cycles(candidates->machine, bytes, false);
+      cycles += times * residency_move_cycles(candidates->placed->machine, bytes, false);
   }
   return cycles;
 }

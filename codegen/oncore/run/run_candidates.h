@@ -26,8 +26,7 @@ typedef struct RunCandidate {
 
 typedef struct RunCandidates {
   Arena *arena;
-  const BufferAssignment *assignment;
-  const MachineDescription *machine;
+  const PlacedModule *placed;
   const ResidencyModel *model;
   const double *times; /* by computation id: it runs in one run of the module */
   const RunTouches *touches;

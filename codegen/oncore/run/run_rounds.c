@@ -29,10 +29,8 @@ typedef struct RoundGroup {
 
 typedef struct RoundFinder {
   Arena *arena;
-  const MachineDescription *machine;
+  const PlacedModule *placed;
   const ResidencyModel *model;
-  const KernelTable *kernels;
-  bool (*keeps)(void *self, const KernelUse *use, int32_t buffer);
   RunTouches touches;
   const bool *leaves_out;
   bool begins_anew, has_begun_anew; /* wanted; some have */
@@ -102,12 +100,12 @@ static bool is_plain(const RoundFinder *finder, int32_t event) {
   const RunEvent *of = &finder->touches.events.data[event];
   if (of->use == NULL || of->use->strip.extent > 0 || finder->model->plan(finder->model->self, of->use) == NULL)
     return false;
-  return kernel_table_find(finder->kernels, of->instruction)->count == 1;
+  return kernel_table_find(finder->placed->kernels, of->instruction)->count == 1;
 }
 
 static bool is_large(const RoundFinder *finder, int32_t event) {
   for (int32_t t = finder->touches.begins[event]; t < finder->touches.begins[event + 1]; t++)
-    if (touch_at(finder, t)->bytes * LARGE_SHARE >= machine_buffer_usable(finder->machine)) return true;
+    if (touch_at(finder, t)->bytes * LARGE_SHARE >= machine_buffer_usable(finder->placed->machine)) return true;
   return false;
 }
 
@@ -218,7 +216,7 @@ static RoundFlow flow_of(const RoundFinder *finder, const RoundGroup *group, int
   if (piece_of(&group->cuts.data[from], touch) == 0) return (RoundFlow){-1, false};
   int64_t to = next_reader(finder, group, from, touch, &buffer);
   if (to < 0) return (RoundFlow){-1, false};
-  return (RoundFlow){to, !finder->keeps(finder->model->self, use_of(finder, &group->cuts.data[to]), buffer)};
+  return (RoundFlow){to, !finder->model->keeps(finder->model->self, use_of(finder, &group->cuts.data[to]), buffer)};
 }
 
 static RoundWorth weigh(const RoundFinder *finder, const RoundGroup *group) {
@@ -229,7 +227,7 @@ static RoundWorth weigh(const RoundFinder *finder, const RoundGroup *group) {
     for (int32_t t = finder->touches.begins[cut->event]; t < finder->touches.begins[cut->event + 1]; t++) {
       const RunTouch *touch = touch_at(finder, t);
       bool is_whole = piece_of(cut, touch) == 0;
-      if (is_whole && !finder->keeps(finder->model->self, use_of(finder, cut), touch->buffer))
+      if (is_whole && !finder->model->keeps(finder->model->self, use_of(finder, cut), touch->buffer))
         worth.again += (double)touch->bytes * (touch->writes ? 2 : 1);
       RoundFlow flow = flow_of(finder, group, c, touch);
       for (int64_t l = c; l <= flow.to; l++) live[l] += touch->bytes;
@@ -242,14 +240,14 @@ static RoundWorth weigh(const RoundFinder *finder, const RoundGroup *group) {
 
 /* The fewest rounds in each of which what goes from one Kernel to another has room. */
 static int64_t fewest_rounds(const RoundFinder *finder, const RoundGroup *group, int64_t most) {
-  int64_t usable = machine_buffer_usable(finder->machine);
+  int64_t usable = machine_buffer_usable(finder->placed->machine);
   for (int64_t rounds = 2; rounds < group->rounds; rounds++)
     if (group->rounds % rounds == 0 && most / rounds <= usable / LIVE_PARTS * LIVE_SHARE) return rounds;
   return group->rounds;
 }
 
 static void add_cut(RoundFinder *finder, const RoundCut *cut, int64_t rounds) {
-  int64_t usable = machine_buffer_usable(finder->machine);
+  int64_t usable = machine_buffer_usable(finder->placed->machine);
   KernelStrip *strips = ARENA_NEW_ARRAY(finder->arena, KernelStrip, rounds);
   RunRooms rooms;
   for (int64_t i = 0; i < rounds; i++) {
@@ -282,8 +280,8 @@ static void add_turns(RoundFinder *finder, const RoundGroup *group, int64_t roun
 /* Its events, among which all others are as well. */
 static RunUnit unit_of(const RoundFinder *finder, const RoundGroup *group) {
   int32_t first = group->cuts.data[0].event, last = array_last(&group->cuts).event;
-  return (RunUnit){run_touches_row(&finder->touches, finder->kernels, first),
-                   run_touches_row(&finder->touches, finder->kernels, last)};
+  return (RunUnit){run_touches_row(&finder->touches, finder->placed->kernels, first),
+                   run_touches_row(&finder->touches, finder->placed->kernels, last)};
 }
 
 /* Cuts |group| if that saves enough. */
@@ -292,7 +290,7 @@ static void keep_group(RoundFinder *finder, const RoundGroup *group) {
   int64_t rounds = fewest_rounds(finder, group, worth.most);
   double saved = worth.saved - worth.again * (double)(rounds - 1);
   if (saved <= 0) return;
-  double cycles = residency_move_cycles(finder->machine, (int64_t)saved, true) * finder->times;
+  double cycles = residency_move_cycles(finder->placed->machine, (int64_t)saved, true) * finder->times;
   if (cycles * LEAST_SHARE < finder->estimate) return;
   bool is_meant = finder->leaves_out == NULL || !finder->leaves_out[finder->units.count];
   array_push(&finder->units, finder->arena, unit_of(finder, group));
@@ -365,19 +363,17 @@ static void find_groups(RoundFinder *finder) {
   }
 }
 
-RunCuts run_rounds_find(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
-                        const KernelTable *kernels, const MachineDescription *machine, const ResidencyModel *model,
-                        const bool *leaves_out, bool begins_anew,
-                        bool (*keeps)(void *self, const KernelUse *use, int32_t buffer)) {
-  RoundFinder finder = {.arena = arena, .machine = machine, .model = model, .kernels = kernels, .keeps = keeps};
-  finder.leaves_out = leaves_out;
+RunCuts run_rounds_find(Arena *arena, const PlacedModule *placed, const ResidencyModel *model, const bool *leaves_out,
+                        bool begins_anew) {
+  const HloModule *module = placed->module;
+  RoundFinder finder = {.arena = arena, .placed = placed, .model = model, .leaves_out = leaves_out};
   finder.begins_anew = begins_anew;
   const double *times = hlo_execution_counts(arena, module, 1);
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloComputation *computation = module->computations.data[c];
     finder.times = times[computation->id];
     if (finder.times <= 0) continue;
-    run_touches_find(arena, computation, assignment, kernels, model, false, &finder.touches);
+    run_touches_find(arena, placed, computation, model, false, &finder.touches);
     finder.estimate = 0;
     for (int32_t e = 0; e < finder.touches.events.count; e++) {
       const KernelUse *use = finder.touches.events.data[e].use;

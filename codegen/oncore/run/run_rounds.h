@@ -9,12 +9,10 @@
 
 #include "codegen/oncore/run/run_strips.h"
 
-/* |leaves_out|: by unit, a sequence, what is not cut; NULL: all are.  |begins_anew|: a large Kernel at the end of a
- * sequence that is to be run after all its rounds begins one of its own, in place of what follows it.  |keeps|: whether
- * |use| finds or leaves its |buffer| in the Buffer by what is chosen without strips.  In |arena|. */
-RunCuts run_rounds_find(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
-                        const KernelTable *kernels, const MachineDescription *machine, const ResidencyModel *model,
-                        const bool *leaves_out, bool begins_anew,
-                        bool (*keeps)(void *self, const KernelUse *use, int32_t buffer));
+/* How Kernels of |placed| are cut, in |arena|.  |leaves_out|: by unit, a sequence, what is not cut; NULL: all are.
+ * |begins_anew|: a large Kernel at the end of a sequence that is to be run after all its rounds begins one of its own,
+ * in place of what follows it. */
+RunCuts run_rounds_find(Arena *arena, const PlacedModule *placed, const ResidencyModel *model, const bool *leaves_out,
+                        bool begins_anew);
 
 #endif

@@ -37,12 +37,10 @@ typedef struct EventCut {
 
 typedef struct StripFinder {
   Arena *arena;
-  const MachineDescription *machine;
+  const PlacedModule *placed;
   const ResidencyModel *model;
-  const KernelTable *kernels;
   const bool *leaves_out;
   bool cuts_sums, has_sums; /* wanted; some are cut */
-  bool (*keeps)(void *self, const KernelUse *use, int32_t buffer);
   RunTouches touches;
   const double *times;
   double estimate;
@@ -64,7 +62,7 @@ static int64_t kept_bytes(const StripFinder *finder, int32_t event, const int64_
   int64_t bytes = 0;
   for (int32_t b = 0; b < use->kernel->buffer_count; b++) {
     const KernelBuffer *buffer = &use->kernel->buffers[b];
-    if (pieces[b] > 0 && finder->keeps(finder->model->self, use, b))
+    if (pieces[b] > 0 && finder->model->keeps(finder->model->self, use, b))
       bytes += buffer->element_count * type_storage_bytes(buffer->type);
   }
   return bytes;
@@ -72,7 +70,7 @@ static int64_t kept_bytes(const StripFinder *finder, int32_t event, const int64_
 
 /* Into how many a point of |kernel| may be cut once more, 1: not.  Only where one is much. */
 static int64_t inner_points(const StripFinder *finder, const Kernel *kernel, const EventCut *cut, int64_t *rows) {
-  int64_t most = 0, usable = machine_buffer_usable(finder->machine);
+  int64_t most = 0, usable = machine_buffer_usable(finder->placed->machine);
   for (int32_t b = 0; b < kernel->buffer_count; b++)
     most = max_i64(most, cut->pieces[b] * type_storage_bytes(kernel->buffers[b].type));
   int64_t inner = most * INNER_SHARE >= usable ? kernel_strip_inner(kernel, cut->way, rows) : 0;
@@ -135,7 +133,7 @@ static int64_t piece_of(const StripFinder *finder, const RunTouch *touch) {
 static int64_t room_at(const StripFinder *finder, int32_t event) {
   const KernelUse *use = event_at(finder, event)->use;
   const Plan *plan = use != NULL ? finder->model->plan(finder->model->self, use) : NULL;
-  int64_t usable = machine_buffer_usable(finder->machine), begin = 0, end = 0;
+  int64_t usable = machine_buffer_usable(finder->placed->machine), begin = 0, end = 0;
   if (plan != NULL) plan_own_bytes(plan, &begin, &end);
   return usable - min_i64(end - begin, usable / BETWEEN_SHARE);
 }
@@ -145,7 +143,7 @@ static int64_t room_at(const StripFinder *finder, int32_t event) {
 static const RunTouch *next_reader(const StripFinder *finder, const RunTouch *touch, int64_t *out_room) {
   const RunTouches *touches = &finder->touches;
   int32_t kernels = 0;
-  *out_room = machine_buffer_usable(finder->machine);
+  *out_room = machine_buffer_usable(finder->placed->machine);
   for (int32_t e = touch->event + 1; e < touches->events.count && kernels < MOST_AHEAD; e++) {
     const RunEvent *event = event_at(finder, e);
     if (event->ends_run || event->loop != event_at(finder, touch->event)->loop) return NULL;
@@ -195,12 +193,13 @@ static double setup_bytes(const MachineDescription *machine) {
 static int64_t tile_bytes(const StripFinder *finder, int32_t event, int32_t part) {
   const EventCut *cut = &finder->cuttings[event];
   const Kernel *kernel = event_at(finder, event)->use->kernel;
-  int64_t usable = machine_buffer_usable(finder->machine);
+  int64_t usable = machine_buffer_usable(finder->placed->machine);
   double bytes = 0, points = (double)usable / (double)cut->pieces[part];
   for (int32_t b = 0; b < kernel->buffer_count; b++) {
     double all = (double)kernel->buffers[b].element_count * (double)type_storage_bytes(kernel->buffers[b].type);
     bool is_for_all = cut->way == KERNEL_CUT_UPDATES; /* what is small stays whole */
-    double tiles = sqrt(2 * (is_for_all ? all : points * (double)cut->pieces[b]) * setup_bytes(finder->machine));
+    double tiles =
+        sqrt(2 * (is_for_all ? all : points * (double)cut->pieces[b]) * setup_bytes(finder->placed->machine));
     if (b != part) bytes += is_for_all ? fmax(all, tiles) : tiles;
   }
   return (int64_t)fmin(bytes, (double)(usable / TILES_SHARE));
@@ -208,7 +207,8 @@ static int64_t tile_bytes(const StripFinder *finder, int32_t event, int32_t part
 
 /* The most bytes of |part| beside which |event|'s strip has room for its tiles and its weights. */
 static int64_t most_bytes(const StripFinder *finder, int32_t event, int32_t part) {
-  int64_t room = machine_buffer_usable(finder->machine) - tile_bytes(finder, event, part) - weight_bytes(finder, event);
+  int64_t room =
+      machine_buffer_usable(finder->placed->machine) - tile_bytes(finder, event, part) - weight_bytes(finder, event);
   return max_i64(0, room);
 }
 
@@ -220,7 +220,7 @@ static int64_t row_of(const StripFinder *finder, const RunTouch *touch) {
 
 /* So many bytes of pieces of |piece| and |other| bytes, at most |most|. */
 static int64_t whole_pieces(const StripFinder *finder, int64_t piece, int64_t other, int64_t most) {
-  int64_t unit = align_up(max_i64(piece, other), max_i64(finder->machine->buffer.align, 1));
+  int64_t unit = align_up(max_i64(piece, other), max_i64(finder->placed->machine->buffer.align, 1));
   if (unit % piece != 0 || unit % other != 0) return 0;
   return max_i64(0, most) / unit * unit;
 }
@@ -236,7 +236,7 @@ static void find_part(const StripFinder *finder, const RunTouch *touch, const Ru
   link->bytes = link->whole = whole_pieces(finder, piece, other, most);
   int64_t more = whole_pieces(finder, row, other_row, most) - link->bytes;
   bool are_alike = row == piece || other_row == other || piece == other; /* those that are cut once more */
-  if (are_alike && more * INNER_SHARE >= machine_buffer_usable(finder->machine)) link->bytes += more;
+  if (are_alike && more * INNER_SHARE >= machine_buffer_usable(finder->placed->machine)) link->bytes += more;
 }
 
 static void try_link(StripFinder *finder, const RunTouch *touch) {
@@ -248,10 +248,10 @@ static void try_link(StripFinder *finder, const RunTouch *touch) {
   link.from_buffer = touch->buffer;
   link.to_buffer = next->buffer;
   find_part(finder, touch, next, room, &link);
-  bool stays_whole = finder->keeps(finder->model->self, event_at(finder, touch->event)->use, touch->buffer);
+  bool stays_whole = finder->model->keeps(finder->model->self, event_at(finder, touch->event)->use, touch->buffer);
   int64_t kept = finder->cuttings[touch->event].kept + finder->cuttings[next->event].kept;
   if (stays_whole || kept * (finder->cuts_sums ? 1 : KEPT_WORTH) >= link.bytes) return;
-  double saved = residency_move_cycles(finder->machine, link.bytes, true) *
+  double saved = residency_move_cycles(finder->placed->machine, link.bytes, true) *
                  finder->times[event_at(finder, touch->event)->instruction->parent->id];
   if (saved * LEAST_SHARE < finder->estimate) return;
   if (link.bytes > finder->links[touch->event].bytes) finder->links[touch->event] = link;
@@ -322,7 +322,7 @@ static void add_part(CutMaker *maker, const EventCut *cut, PartRange range, RunR
  * points are. */
 static RunRoom room_beside(const StripFinder *finder, int32_t event, int32_t part, int64_t bytes) {
   const EventCut *cut = &finder->cuttings[event];
-  int64_t usable = machine_buffer_usable(finder->machine) - cut->sums, others = 0;
+  int64_t usable = machine_buffer_usable(finder->placed->machine) - cut->sums, others = 0;
   RunRoom room = {usable - bytes, usable, part};
   for (int32_t b = 0; b < event_at(finder, event)->use->kernel->buffer_count; b++)
     if (b != part) others += cut->pieces[b];
@@ -338,7 +338,7 @@ static void add_cut(StripFinder *finder, int32_t event, bool begins_high) {
   const StripLink *from = finder->from[event] >= 0 ? &finder->links[finder->from[event]] : NULL;
   const KernelUse *use = event_at(finder, event)->use;
   const EventCut *cut = &finder->cuttings[event];
-  int64_t usable = machine_buffer_usable(finder->machine) - cut->sums;
+  int64_t usable = machine_buffer_usable(finder->placed->machine) - cut->sums;
   CutMaker maker = {.strips = ARENA_NEW_ARRAY(finder->arena, KernelStrip, RUN_MOST_STRIPS)};
   RunRoom all = {usable, usable, -1}, first = all, last = all;
   PartRange begin = part_range(cut, from, from != NULL ? from->to_buffer : -1, begins_high);
@@ -372,8 +372,8 @@ static void find_units(StripFinder *finder) {
     e = last;
     if (finder->leaves_out != NULL && finder->leaves_out[finder->units.count]) leave_out(finder, first, last);
     array_push(&finder->units, finder->arena,
-               ((RunUnit){run_touches_row(&finder->touches, finder->kernels, first),
-                          run_touches_row(&finder->touches, finder->kernels, last)}));
+               ((RunUnit){run_touches_row(&finder->touches, finder->placed->kernels, first),
+                          run_touches_row(&finder->touches, finder->placed->kernels, last)}));
   }
 }
 
@@ -387,18 +387,16 @@ static void find_cuts(StripFinder *finder) {
   }
 }
 
-RunCuts run_strips_find(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
-                        const KernelTable *kernels, const MachineDescription *machine, const ResidencyModel *model,
-                        const bool *leaves_out, bool cuts_sums,
-                        bool (*keeps)(void *self, const KernelUse *use, int32_t buffer)) {
-  StripFinder finder = {.arena = arena, .machine = machine, .model = model, .cuts_sums = cuts_sums, .keeps = keeps};
-  finder.kernels = kernels;
+RunCuts run_strips_find(Arena *arena, const PlacedModule *placed, const ResidencyModel *model, const bool *leaves_out,
+                        bool cuts_sums) {
+  const HloModule *module = placed->module;
+  StripFinder finder = {.arena = arena, .placed = placed, .model = model, .cuts_sums = cuts_sums};
   finder.leaves_out = leaves_out;
   finder.times = hlo_execution_counts(arena, module, 1);
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloComputation *computation = module->computations.data[c];
     if (finder.times[computation->id] <= 0) continue;
-    run_touches_find(arena, computation, assignment, kernels, model, false, &finder.touches);
+    run_touches_find(arena, placed, computation, model, false, &finder.touches);
     int64_t count = finder.touches.events.count;
     finder.cuttings = ARENA_NEW_ARRAY(arena, EventCut, count + 1);
     finder.links = ARENA_NEW_ARRAY(arena, StripLink, count + 1);

@@ -43,12 +43,9 @@ typedef struct RunCuts {
   bool has_begun_anew;  /* some units are others than without that (run_rounds.h) */
 } RunCuts;
 
-/* |leaves_out|: by unit, what is not cut; NULL: all are.  |cuts_sums|: Kernels that fold are cut there as well, and
- * what follows is none where none is.  |keeps|: whether |use| finds or leaves its |buffer| in the Buffer by what is
- * chosen without strips.  In |arena|. */
-RunCuts run_strips_find(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
-                        const KernelTable *kernels, const MachineDescription *machine, const ResidencyModel *model,
-                        const bool *leaves_out, bool cuts_sums,
-                        bool (*keeps)(void *self, const KernelUse *use, int32_t buffer));
+/* How Kernels of |placed| are cut, in |arena|.  |leaves_out|: by unit, what is not cut; NULL: all are.  |cuts_sums|:
+ * Kernels that fold are cut there as well; where none of these is, there are no cuts at all. */
+RunCuts run_strips_find(Arena *arena, const PlacedModule *placed, const ResidencyModel *model, const bool *leaves_out,
+                        bool cuts_sums);
 
 #endif

@@ -9,8 +9,7 @@
 
 typedef struct TouchWalk {
   Arena *arena;
-  const BufferAssignment *assignment;
-  const KernelTable *kernels;
+  const PlacedModule *placed;
   const ResidencyModel *model;
   RunTouches *touches;
   bool opens_loops;
@@ -72,7 +71,7 @@ static void add_buffer(const TouchWalk *walk, const HloInstruction *instruction,
   RunTouch touch = {.buffer = number, .reads = !writes, .writes = writes};
   const Plan *plan = walk->model->plan(walk->model->self, use);
   int64_t element = type_storage_bytes(buffer->type), bytes = buffer->element_count * element;
-  BufferSlice slice = buffer_assignment_slice(walk->assignment, holder, buffer->node);
+  BufferSlice slice = buffer_assignment_slice(walk->placed->assignment, holder, buffer->node);
   bool is_array = shape_is_array(shape_node(holder->shape, buffer->node));
   if (use->strip.extent > 0) { /* a part of the array */
     slice.offset += use->offsets[number] * element;
@@ -99,7 +98,7 @@ static void add_kernel(const TouchWalk *walk, const KernelUse *use) {
 static void add_leaves(const TouchWalk *walk, const HloInstruction *holder, bool writes) {
   for (int node = 0; node < shape_node_count(holder->shape); node++) {
     if (shape_is_tuple(shape_node(holder->shape, node))) continue;
-    BufferSlice slice = buffer_assignment_slice(walk->assignment, holder, node);
+    BufferSlice slice = buffer_assignment_slice(walk->placed->assignment, holder, node);
     add_touch(walk, holder, node, slice, (RunTouch){.buffer = -1, .reads = !writes, .writes = writes});
   }
 }
@@ -124,7 +123,7 @@ static bool is_scalar_units(const KernelTable *kernels, const HloInstruction *in
 /* Of what has no Kernels and is more than a name for what is there. */
 static void add_other(const TouchWalk *walk, const HloInstruction *instruction) {
   RunEvent event = {
-      .instruction = instruction, .ends_run = !is_scalar_units(walk->kernels, instruction), .loop = walk->loop};
+      .instruction = instruction, .ends_run = !is_scalar_units(walk->placed->kernels, instruction), .loop = walk->loop};
   array_push(&walk->touches->events, walk->arena, event);
   for (int32_t i = 0; i < instruction->operand_count; i++) add_leaves(walk, instruction->operands[i], false);
   add_leaves(walk, instruction, true);
@@ -164,9 +163,9 @@ static void open_loop(TouchWalk *walk, const HloInstruction *loop) {
 static void add_computation(TouchWalk *walk, const HloComputation *computation) {
   for (int64_t i = 0; i < computation->instructions.count; i++) {
     const HloInstruction *instruction = computation->instructions.data[i];
-    const KernelUses *row = kernel_table_find(walk->kernels, instruction);
+    const KernelUses *row = kernel_table_find(walk->placed->kernels, instruction);
     if (does_nothing(instruction)) continue;
-    if (walk->opens_loops && run_touches_may_open(walk->kernels, instruction)) {
+    if (walk->opens_loops && run_touches_may_open(walk->placed->kernels, instruction)) {
       open_loop(walk, instruction);
       continue;
     }
@@ -215,10 +214,9 @@ static void number_events(Arena *arena, RunTouches *touches) {
   touches->ends = ends;
 }
 
-void run_touches_find(Arena *arena, const HloComputation *computation, const BufferAssignment *assignment,
-                      const KernelTable *kernels, const ResidencyModel *model, bool opens_loops,
-                      RunTouches *out_touches) {
-  TouchWalk walk = {arena, assignment, kernels, model, out_touches, opens_loops, -1};
+void run_touches_find(Arena *arena, const PlacedModule *placed, const HloComputation *computation,
+                      const ResidencyModel *model, bool opens_loops, RunTouches *out_touches) {
+  TouchWalk walk = {arena, placed, model, out_touches, opens_loops, -1};
   *out_touches = (RunTouches){.computation = computation};
   add_computation(&walk, computation);
   number_slices(arena, out_touches);

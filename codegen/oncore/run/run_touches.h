@@ -49,10 +49,9 @@ typedef struct RunTouches {
 /* Whether |loop| can be opened. */
 bool run_touches_may_open(const KernelTable *kernels, const HloInstruction *loop);
 
-/* |opens_loops|: those that can be; others end a run.  In |arena|. */
-void run_touches_find(Arena *arena, const HloComputation *computation, const BufferAssignment *assignment,
-                      const KernelTable *kernels, const ResidencyModel *model, bool opens_loops,
-                      RunTouches *out_touches);
+/* Of |computation|, one of |placed|, in |arena|.  |opens_loops|: those that can be; others end a run. */
+void run_touches_find(Arena *arena, const PlacedModule *placed, const HloComputation *computation,
+                      const ResidencyModel *model, bool opens_loops, RunTouches *out_touches);
 
 /* The row of |kernels| that the Kernel of |event| is run in. */
 int64_t run_touches_row(const RunTouches *touches, const KernelTable *kernels, int32_t event);

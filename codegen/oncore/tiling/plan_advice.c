@@ -70,13 +70,13 @@ bool machine_change(Arena *arena, const MachineDescription *machine, MachineChan
 }
 
 PlanAdvice plan_advice_find(const Kernel *kernel, const MachineDescription *machine, const TilerOptions *options) {
-  PlanAdvice advice = {.now = tiler_estimate(kernel, machine, options)};
+  PlanAdvice advice = {.now = tiler_estimate(&(TilerRequest){kernel, SV(""), machine, options, NULL})};
   advice.known = !isinf(advice.now);
   Arena *arena = arena_create();
   for (int c = 0; c < MACHINE_CHANGE_COUNT && advice.known; c++) {
     MachineDescription other;
     bool is_other = machine_change(arena, machine, (MachineChange)c, &other);
-    advice.cycles[c] = is_other ? tiler_estimate(kernel, &other, options) : INFINITY;
+    advice.cycles[c] = is_other ? tiler_estimate(&(TilerRequest){kernel, SV(""), &other, options, NULL}) : INFINITY;
   }
   arena_destroy(arena);
   return advice;

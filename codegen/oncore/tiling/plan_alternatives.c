@@ -32,7 +32,7 @@ PlanAlternatives plan_alternatives_find(TilingMemo *memo, const Plan *plan, cons
     TilerOptions with = *options;
     with.pipeline_depth = alternative->depth;
     if (machine_buffer_usable(&other) > 0)
-      alternative->cycles = tiler_estimate_knowing(memo, plan->kernel, &other, &with);
+      alternative->cycles = tiler_estimate(&(TilerRequest){plan->kernel, plan->name, &other, &with, memo});
   }
   return found;
 }

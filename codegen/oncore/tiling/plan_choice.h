@@ -22,11 +22,9 @@ typedef struct WrittenPlans {
  * where each stands, once it is known what stays there (codegen/oncore/emit/module_residency.c). */
 bool written_plans_have_residents(const WrittenPlans *written);
 
-/* The plan of |written| for a Kernel equal to |kernel|, else tiler_plan's.  |written| may be NULL: there are none, or
- * they have residents, and are not looked at.
- * |memo|: of |kernel|, for |machine|'s Buffer.  Errors are those of tiler_plan. */
-MUST_USE Status plan_for_kernel(Arena *arena, TilingMemo *memo, const Kernel *kernel, StringView name,
-                                const MachineDescription *machine, const TilerOptions *options,
-                                const WrittenPlans *written, DiagSink *diag, const Plan **out_plan);
+/* The plan of |written| for a Kernel equal to that of |request|, else tiler_plan's.  |written| may be NULL: there are
+ * none, or they have residents, and are not looked at.  Errors are those of tiler_plan. */
+MUST_USE Status plan_for_kernel(Arena *arena, const TilerRequest *request, const WrittenPlans *written, DiagSink *diag,
+                                const Plan **out_plan);
 
 #endif

@@ -54,8 +54,8 @@ static void plan_edges_hold_for_unordered_queues(void **state) {
     const Plan *plan;
     PlanVerdict verdict;
     TilerOptions options = {0};
-    Status status = tiler_plan(fixture->arena, make_kernel(fixture, testing_modules[m]), SV("k"), machine, &options,
-                               &fixture->diag, &plan);
+    const TilerRequest request = {make_kernel(fixture, testing_modules[m]), SV("k"), machine, &options, NULL};
+    Status status = tiler_plan(fixture->arena, &request, &fixture->diag, &plan);
     if (status == STATUS_UNSUPPORTED) {
       assert_string_equal(fixture->diag.last->code, "plan-edge");
       continue;

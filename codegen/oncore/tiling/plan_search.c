@@ -69,19 +69,25 @@ static void drop_cut_positions(TilingList *list) {
   list->count = kept;
 }
 
+static TilingScope scope_of(const TilerRequest *request, int32_t depth) {
+  TilingScope scope = tiler_scope(request->machine, request->options, depth);
+  scope.memo = request->memo;
+  return scope;
+}
+
 /* By estimate, the best first.  Two slots let transfers and operations overlap; one has larger tiles and fewer
  * transfers; three are for commands that take unequal times, and for tiles in place. */
-static Status list_tilings(Arena *arena, TilingMemo *memo, const Kernel *kernel, const MachineDescription *machine,
-                           const TilerOptions *options, DiagSink *diag, TilingList *out_list) {
+static Status list_tilings(Arena *arena, const TilerRequest *request, DiagSink *diag, TilingList *out_list) {
   static const int32_t depths[DEEPEST] = {2, 1, 3};
+  const Kernel *kernel = request->kernel;
+  const MachineDescription *machine = request->machine;
+  int32_t given = request->options->pipeline_depth;
   Arena *scratch = arena_create();
   DiagSink quiet;
   diag_sink_init(&quiet, scratch);
   *out_list = (TilingList){0};
-  for (int32_t i = 0; i < (options->pipeline_depth > 0 ? 1 : DEEPEST); i++) {
-    TilingScope scope =
-        tiler_scope(machine, options, options->pipeline_depth > 0 ? options->pipeline_depth : depths[i]);
-    scope.memo = memo;
+  for (int32_t i = 0; i < (given > 0 ? 1 : DEEPEST); i++) {
+    TilingScope scope = scope_of(request, given > 0 ? given : depths[i]);
     TilingChoices choices;
     if (tiling_search_forms(scratch, kernel, machine, &scope, &quiet, &choices) != STATUS_OK) continue;
     for (int32_t c = 0; c < choices.count; c++) {
@@ -94,29 +100,33 @@ static Status list_tilings(Arena *arena, TilingMemo *memo, const Kernel *kernel,
   arena_destroy(scratch);
   drop_cut_positions(out_list);
   if (out_list->count > 0) return STATUS_OK;
-  TilingScope scope = tiler_scope(machine, options, options->pipeline_depth > 0 ? options->pipeline_depth : 1);
-  scope.memo = memo;
+  TilingScope scope = scope_of(request, given > 0 ? given : 1);
   return tiling_search(arena, kernel, machine, &scope, diag, &out_list->tilings[0]);
 }
 
-double tiler_estimate_knowing(TilingMemo *memo, const Kernel *kernel, const MachineDescription *machine,
-                              const TilerOptions *options) {
+/* |request|, with a memo of its own where it has none; to be ended by end_memo. */
+static TilerRequest begin_memo(const TilerRequest *request) {
+  TilerRequest own = *request;
+  if (own.memo == NULL) own.memo = tiling_memo_create(own.kernel, own.machine, machine_buffer_usable(own.machine));
+  return own;
+}
+
+static void end_memo(const TilerRequest *request, const TilerRequest *own) {
+  if (request->memo == NULL) tiling_memo_destroy(own->memo);
+}
+
+double tiler_estimate(const TilerRequest *request) {
+  TilerRequest own = begin_memo(request);
   Arena *scratch = arena_create();
   DiagSink quiet;
   diag_sink_init(&quiet, scratch);
   TilingList *list = ARENA_NEW(scratch, TilingList);
   double cycles = INFINITY;
-  Status status = check_rules(kernel, &quiet);
-  if (status == STATUS_OK) status = list_tilings(scratch, memo, kernel, machine, options, &quiet, list);
+  Status status = check_rules(request->kernel, &quiet);
+  if (status == STATUS_OK) status = list_tilings(scratch, &own, &quiet, list);
   for (int32_t i = 0; status == STATUS_OK && i < list->count; i++) cycles = fmin(cycles, list->tilings[i].cycles);
   arena_destroy(scratch);
-  return cycles;
-}
-
-double tiler_estimate(const Kernel *kernel, const MachineDescription *machine, const TilerOptions *options) {
-  TilingMemo *memo = tiling_memo_create(kernel, machine, machine_buffer_usable(machine));
-  double cycles = tiler_estimate_knowing(memo, kernel, machine, options);
-  tiling_memo_destroy(memo);
+  end_memo(request, &own);
   return cycles;
 }
 
@@ -124,11 +134,8 @@ double tiler_estimate(const Kernel *kernel, const MachineDescription *machine, c
 
 typedef struct PlanSearch {
   Arena *arena;
-  TilingMemo *memo;
-  const Kernel *kernel;
-  StringView name;
+  const TilerRequest *request; /* with a memo */
   const MachineDescription *machine;
-  const TilerOptions *options;
   DiagSink quiet; /* what others cannot do is no matter */
   int64_t budget; /* instances that may be simulated yet */
   double enough;  /* cycles: what is as fast need not be improved */
@@ -147,12 +154,12 @@ static Tiling whole_tiling(const Kernel *kernel) {
 /* What every plan has to move and compute. */
 static double least_cycles(const PlanSearch *search) {
   Arena *scratch = arena_create();
-  Tiling whole = whole_tiling(search->kernel);
+  Tiling whole = whole_tiling(search->request->kernel);
   TileOutline outline;
   TilingCost cost;
   DiagSink quiet;
   diag_sink_init(&quiet, scratch);
-  tile_outline_make(scratch, search->kernel, search->machine, &whole, &outline);
+  tile_outline_make(scratch, search->request->kernel, search->machine, &whole, &outline);
   Status status = tile_outline_cost(&outline, &quiet, &cost);
   double cycles = status == STATUS_OK ? cost.busiest : 0;
   arena_destroy(scratch);
@@ -165,8 +172,7 @@ static Status price(PlanSearch *search, const Tiling *tiling, double share, bool
   double cycles;
   *out_better = false;
   Arena *arena = arena_create();
-  Status status = tiler_plan_tiling(arena, search->kernel, search->name, search->machine, tiling, search->options, true,
-                                    &search->quiet, &plan);
+  Status status = tiler_plan_tiling(arena, search->request, tiling, true, &search->quiet, &plan);
   bool is_short = status == STATUS_OK && plan_instance_count(plan) <= MOST_COMPARED_INSTANCES;
   if (!is_short) {
     arena_destroy(arena);
@@ -177,8 +183,7 @@ static Status price(PlanSearch *search, const Tiling *tiling, double share, bool
   *out_better = status == STATUS_OK && cycles < share * search->least;
   arena_destroy(arena);
   if (!*out_better) return status;
-  status = tiler_plan_tiling(search->arena, search->kernel, search->name, search->machine, tiling, search->options,
-                             false, &search->quiet, &plan);
+  status = tiler_plan_tiling(search->arena, search->request, tiling, false, &search->quiet, &plan);
   *out_better = status == STATUS_OK;
   if (!*out_better) return STATUS_OK;
   search->least = cycles;
@@ -193,13 +198,12 @@ static bool goes_on(const PlanSearch *search) {
 
 /* Steps from the best tiling while one is faster, those first that should be by estimate. */
 static Status step_on(PlanSearch *search) {
-  TilingScope scope = tiler_scope(search->machine, search->options, search->tiling.depth);
-  scope.memo = search->memo;
+  TilingScope scope = scope_of(search->request, search->tiling.depth);
   for (bool moved = true; moved && goes_on(search);) {
     TilingChoices choices;
     Arena *scratch = arena_create();
-    Status status = tiling_neighbours(scratch, search->kernel, search->machine, &scope, &search->tiling,
-                                      search->options->pipeline_depth > 0, &search->quiet, &choices);
+    Status status = tiling_neighbours(scratch, search->request->kernel, search->machine, &scope, &search->tiling,
+                                      search->request->options->pipeline_depth > 0, &search->quiet, &choices);
     arena_destroy(scratch);
     RETURN_IF_ERROR(status);
     moved = false;
@@ -223,73 +227,66 @@ static Status find_better(PlanSearch *search, const TilingList *list) {
   return step_on(search);
 }
 
-Status tiler_plan_knowing(Arena *arena, TilingMemo *memo, const Kernel *kernel, StringView name,
-                          const MachineDescription *machine, const TilerOptions *options, DiagSink *diag,
-                          const Plan **out_plan) {
-  RETURN_IF_ERROR(check_rules(kernel, diag));
+static Status search_plan(Arena *arena, const TilerRequest *request, DiagSink *diag, const Plan **out_plan) {
   TilingList *list = ARENA_NEW(arena, TilingList);
-  RETURN_IF_ERROR(list_tilings(arena, memo, kernel, machine, options, diag, list));
-  PlanSearch search = {
-      .arena = arena, .memo = memo, .kernel = kernel, .name = name, .machine = machine, .options = options};
+  RETURN_IF_ERROR(list_tilings(arena, request, diag, list));
+  PlanSearch search = {.arena = arena, .request = request, .machine = request->machine};
   diag_sink_init(&search.quiet, arena);
   search.tiling = list->tilings[0];
-  search.budget = tiler_scope(machine, options, 1).effort * INSTANCES_BY_EFFORT;
-  RETURN_IF_ERROR(tiler_plan_tiling(arena, kernel, name, machine, &search.tiling, options, false, diag, &search.best));
+  search.budget = scope_of(request, 1).effort * INSTANCES_BY_EFFORT;
+  RETURN_IF_ERROR(tiler_plan_tiling(arena, request, &search.tiling, false, diag, &search.best));
   RETURN_IF_ERROR(find_better(&search, list));
   *out_plan = search.best;
   return STATUS_OK;
 }
 
-Status tiler_plan(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
-                  const TilerOptions *options, DiagSink *diag, const Plan **out_plan) {
-  TilingMemo *memo = tiling_memo_create(kernel, machine, machine_buffer_usable(machine));
-  Status status = tiler_plan_knowing(arena, memo, kernel, name, machine, options, diag, out_plan);
-  tiling_memo_destroy(memo);
+Status tiler_plan(Arena *arena, const TilerRequest *request, DiagSink *diag, const Plan **out_plan) {
+  RETURN_IF_ERROR(check_rules(request->kernel, diag));
+  TilerRequest own = begin_memo(request);
+  Status status = search_plan(arena, &own, diag, out_plan);
+  end_memo(request, &own);
   return status;
 }
 
-const Plan *tiler_plan_whole(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
-                             const TilerOptions *options) {
-  Tiling whole = whole_tiling(kernel);
+const Plan *tiler_plan_whole(Arena *arena, const TilerRequest *request) {
+  Tiling whole = whole_tiling(request->kernel);
   TileOutline outline;
   DiagSink quiet;
   const Plan *plan;
   diag_sink_init(&quiet, arena);
-  if (check_rules(kernel, &quiet) != STATUS_OK) return NULL;
-  tile_outline_make(arena, kernel, machine, &whole, &outline);
-  if (tile_outline_footprint(&outline) > machine_buffer_usable(machine)) return NULL;
-  Status status = tiler_plan_tiling(arena, kernel, name, machine, &whole, options, false, &quiet, &plan);
+  if (check_rules(request->kernel, &quiet) != STATUS_OK) return NULL;
+  tile_outline_make(arena, request->kernel, request->machine, &whole, &outline);
+  if (tile_outline_footprint(&outline) > machine_buffer_usable(request->machine)) return NULL;
+  Status status = tiler_plan_tiling(arena, request, &whole, false, &quiet, &plan);
   return status == STATUS_OK ? plan : NULL;
 }
 
 /* --- plans that move less --- */
 
-int32_t tiler_plans_saving_knowing(Arena *arena, TilingMemo *memo, const Kernel *kernel, StringView name,
-                                   const MachineDescription *machine, const TilerOptions *options, int32_t most,
-                                   const Plan **out_plans) {
+static int32_t search_saving(Arena *arena, const TilerRequest *request, int32_t most, const Plan **out_plans) {
   DiagSink quiet;
   diag_sink_init(&quiet, arena);
-  int32_t count = 0;
-  if (machine_has_spare_queues(machine) || check_rules(kernel, &quiet) != STATUS_OK) return 0;
-  TilingScope scope = tiler_scope(machine, options, options->pipeline_depth > 0 ? options->pipeline_depth : 2);
+  int32_t count = 0, given = request->options->pipeline_depth;
+  TilingScope scope = scope_of(request, given > 0 ? given : 2);
   TilingChoices choices = {0};
-  scope.memo = memo;
   scope.transfers = TILER_TRANSFERS_WEIGHT;
-  Status status = tiling_search_forms(arena, kernel, machine, &scope, &quiet, &choices);
+  Status status = tiling_search_forms(arena, request->kernel, request->machine, &scope, &quiet, &choices);
   for (int32_t c = 0; status == STATUS_OK && c < choices.count && count < most; c++) {
     if (choices.tilings[c].cycles > CLOSE_ENOUGH * choices.tilings[0].cycles) break;
-    const Tiling *tiling = &choices.tilings[c];
-    count +=
-        tiler_plan_tiling(arena, kernel, name, machine, tiling, options, false, &quiet, &out_plans[count]) == STATUS_OK;
+    Status made = tiler_plan_tiling(arena, request, &choices.tilings[c], false, &quiet, &out_plans[count]);
+    count += made == STATUS_OK;
   }
   return count;
 }
 
-int32_t tiler_plans_saving(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
-                           const TilerOptions *options, const bool *held, int32_t most, const Plan **out_plans) {
-  TilingMemo *memo = tiling_memo_create(kernel, machine, machine_buffer_usable(machine));
-  tiling_memo_hold(memo, held);
-  int32_t count = tiler_plans_saving_knowing(arena, memo, kernel, name, machine, options, most, out_plans);
-  tiling_memo_destroy(memo);
+int32_t tiler_plans_saving(Arena *arena, const TilerRequest *request, const bool *held, int32_t most,
+                           const Plan **out_plans) {
+  DiagSink quiet;
+  diag_sink_init(&quiet, arena);
+  if (machine_has_spare_queues(request->machine) || check_rules(request->kernel, &quiet) != STATUS_OK) return 0;
+  TilerRequest own = begin_memo(request);
+  if (held != NULL) tiling_memo_hold(own.memo, held);
+  int32_t count = search_saving(arena, &own, most, out_plans);
+  end_memo(request, &own);
   return count;
 }

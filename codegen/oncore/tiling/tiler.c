@@ -634,16 +634,15 @@ static Status fit_flags(Tiler *tiler, const TilerOptions *options, DiagSink *dia
   return STATUS_OK;
 }
 
-Status tiler_plan_tiling(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
-                         const Tiling *tiling, const TilerOptions *options, bool is_trial, DiagSink *diag,
+Status tiler_plan_tiling(Arena *arena, const TilerRequest *request, const Tiling *tiling, bool is_trial, DiagSink *diag,
                          const Plan **out_plan) {
   Tiling *kept = ARENA_NEW(arena, Tiling);
   *kept = *tiling;
-  Tiler tiler = {.arena = arena, .kernel = kernel, .machine = machine, .is_trial = is_trial};
-  tile_outline_make(arena, kernel, machine, kept, &tiler.outline);
-  RETURN_IF_ERROR(make_plan(&tiler, name, diag));
-  RETURN_IF_ERROR(fit_flags(&tiler, options, diag));
-  RETURN_IF_ERROR(use_spare_queues(&tiler, options, diag));
+  Tiler tiler = {.arena = arena, .kernel = request->kernel, .machine = request->machine, .is_trial = is_trial};
+  tile_outline_make(arena, request->kernel, request->machine, kept, &tiler.outline);
+  RETURN_IF_ERROR(make_plan(&tiler, request->name, diag));
+  RETURN_IF_ERROR(fit_flags(&tiler, request->options, diag));
+  RETURN_IF_ERROR(use_spare_queues(&tiler, request->options, diag));
   RETURN_IF_ERROR(issue_ahead(&tiler, diag));
   *out_plan = tiler.plan;
   return STATUS_OK;

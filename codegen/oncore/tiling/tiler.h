@@ -16,42 +16,38 @@ typedef struct TilerOptions {
 /* 1 to 9: that of |options|, or what 0 means. */
 int32_t tiler_effort(const TilerOptions *options);
 
-/* A plan for |kernel| on |machine|, named |name|; both must outlive it.  Never uses more of the Buffer than the machine
- * gives.  Lives in |arena|.  STATUS_UNSUPPORTED, located, for what has no rule (writes whose place or number is only
- * known at run time, guards that read memory, types the machine does not compute with); STATUS_EXHAUSTED when the
- * smallest tiles do not fit. */
-MUST_USE Status tiler_plan(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
-                           const TilerOptions *options, DiagSink *diag, const Plan **out_plan);
+typedef struct TilingMemo TilingMemo;
 
-/* The plan of |kernel| in one tile, with its stages in one computation: the fewest commands, for where nothing has to
- * be moved.  NULL: there is none, or it takes more than the Buffer.  Lifetimes as those of tiler_plan. */
-const Plan *tiler_plan_whole(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
-                             const TilerOptions *options);
+/* A plan that is asked for.  What it points to outlives the plan. */
+typedef struct TilerRequest {
+  const Kernel *kernel;
+  StringView name; /* of the plan */
+  const MachineDescription *machine;
+  const TilerOptions *options;
+  TilingMemo *memo; /* what is known of the Kernel's tilings, with room for the machine's Buffer (tiling_memo.h), to
+                       which is added what is found; NULL: nothing */
+} TilerRequest;
+
+/* The plan of |request|.  Never uses more of the Buffer than the machine gives.  Lives in |arena|.  STATUS_UNSUPPORTED,
+ * located, for what has no rule (writes whose place or number is only known at run time, guards that read memory, types
+ * the machine does not compute with); STATUS_EXHAUSTED when the smallest tiles do not fit. */
+MUST_USE Status tiler_plan(Arena *arena, const TilerRequest *request, DiagSink *diag, const Plan **out_plan);
+
+/* The one in one tile, with the Kernel's stages in one computation: the fewest commands, for where nothing has to be
+ * moved.  NULL: there is none, or it takes more than the Buffer.  Lives in |arena|. */
+const Plan *tiler_plan_whole(Arena *arena, const TilerRequest *request);
 
 /* A cycle of transfers counts as so many more where plans are to move less. */
 #define TILER_TRANSFERS_WEIGHT (1.0 / 16)
 
-/* Up to |most| plans of |kernel| that should move fewer bytes than the fastest in about as many cycles; how many there
+/* Up to |most| plans that should move fewer bytes than the fastest in about as many cycles, in |arena|; how many there
  * are.  |held|, by buffer of the Kernel: those that are in the Buffer anyway, so that tiles which are copies of them
- * count nothing; with these the plans may take more than the Buffer (plan_keep takes them away).  Lifetimes as those of
- * tiler_plan. */
-int32_t tiler_plans_saving(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
-                           const TilerOptions *options, const bool *held, int32_t most, const Plan **out_plans);
+ * count nothing; with these the plans may take more than the Buffer (plan_keep takes them away).  Where there is a memo
+ * it has been told that (tiling_memo_hold), and |held| is NULL. */
+int32_t tiler_plans_saving(Arena *arena, const TilerRequest *request, const bool *held, int32_t most,
+                           const Plan **out_plans);
 
 /* What tiler_plan would estimate, in cycles; infinity when it would fail. */
-double tiler_estimate(const Kernel *kernel, const MachineDescription *machine, const TilerOptions *options);
-
-/* All three with what is known of |kernel|'s tilings (tiling_memo.h), which has room for |machine|'s Buffer; to them is
- * added what is found. */
-typedef struct TilingMemo TilingMemo;
-MUST_USE Status tiler_plan_knowing(Arena *arena, TilingMemo *memo, const Kernel *kernel, StringView name,
-                                   const MachineDescription *machine, const TilerOptions *options, DiagSink *diag,
-                                   const Plan **out_plan);
-double tiler_estimate_knowing(TilingMemo *memo, const Kernel *kernel, const MachineDescription *machine,
-                              const TilerOptions *options);
-/* What is held |memo| has been told. */
-int32_t tiler_plans_saving_knowing(Arena *arena, TilingMemo *memo, const Kernel *kernel, StringView name,
-                                   const MachineDescription *machine, const TilerOptions *options, int32_t most,
-                                   const Plan **out_plans);
+double tiler_estimate(const TilerRequest *request);
 
 #endif

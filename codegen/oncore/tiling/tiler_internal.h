@@ -10,12 +10,11 @@ enum { TILER_DEFAULT_EFFORT = 5 };
 /* All of the Buffer that |machine| gives, and the effort of |options|. */
 TilingScope tiler_scope(const MachineDescription *machine, const TilerOptions *options, int32_t depth);
 
-/* The plan of |tiling|: with as few slots as the machine's flags ask for, on all queues of a kind, its loads ahead
- * where that is faster.  |is_trial|: it is only priced, and may have edges that others imply, which take no time.
- * Lifetimes and errors as those of tiler_plan. */
-MUST_USE Status tiler_plan_tiling(Arena *arena, const Kernel *kernel, StringView name,
-                                  const MachineDescription *machine, const Tiling *tiling, const TilerOptions *options,
-                                  bool is_trial, DiagSink *diag, const Plan **out_plan);
+/* The plan of |request| by |tiling|: with as few slots as the machine's flags ask for, on all queues of a kind, its
+ * loads ahead where that is faster.  |is_trial|: it is only priced, and may have edges that others imply, which take no
+ * time. Lifetimes and errors as those of tiler_plan. */
+MUST_USE Status tiler_plan_tiling(Arena *arena, const TilerRequest *request, const Tiling *tiling, bool is_trial,
+                                  DiagSink *diag, const Plan **out_plan);
 
 /* Cycles of |plan| in the simulation. */
 MUST_USE Status tiler_simulate(const Plan *plan, const MachineDescription *machine, DiagSink *diag, double *out_cycles);

@@ -26,17 +26,15 @@ static void tiling_memos_change_no_plan(void **state) {
         const Kernel *kernel = make_kernel(fixture, testing_modules[m]);
         TilerOptions options = {.effort = 2};
         const Plan *alone, *knowing;
-        assert_int_equal(tiler_plan(fixture->arena, kernel, SV("k"), less, &options, &fixture->diag, &alone),
-                         STATUS_OK);
-        assert_int_equal(tiler_plan_knowing(fixture->arena, tiling_memos_find(memos, kernel, 0), kernel, SV("k"), less,
-                                            &options, &fixture->diag, &knowing),
-                         STATUS_OK);
+        TilerRequest request = {kernel, SV("k"), less, &options, NULL}, with = request;
+        with.memo = tiling_memos_find(memos, kernel, 0);
+        assert_int_equal(tiler_plan(fixture->arena, &request, &fixture->diag, &alone), STATUS_OK);
+        assert_int_equal(tiler_plan(fixture->arena, &with, &fixture->diag, &knowing), STATUS_OK);
         assert_true(sv_equal(text_of(fixture, alone, machine), text_of(fixture, knowing, machine)));
         bool held[KERNEL_MAX_DIMS] = {true};
-        int32_t count = tiler_plans_saving(fixture->arena, kernel, SV("k"), less, &options, held, 1, &alone);
-        assert_int_equal(tiler_plans_saving_knowing(fixture->arena, tiling_memos_find(memos, kernel, 1), kernel,
-                                                    SV("k"), less, &options, 1, &knowing),
-                         count);
+        int32_t count = tiler_plans_saving(fixture->arena, &request, held, 1, &alone);
+        with.memo = tiling_memos_find(memos, kernel, 1);
+        assert_int_equal(tiler_plans_saving(fixture->arena, &with, NULL, 1, &knowing), count);
         if (count > 0) assert_true(sv_equal(text_of(fixture, alone, machine), text_of(fixture, knowing, machine)));
       }
     }
@@ -52,12 +50,13 @@ static void tiling_memos_know_what_was_found(void **state) {
   TilingMemos *memos = tiling_memos_create(machine, (size_t)64 << 20);
   TilerOptions options = {0};
   TilingMemo *memo = tiling_memos_find(memos, kernel, 0);
-  double cycles = tiler_estimate_knowing(memo, kernel, machine, &options);
+  const TilerRequest request = {kernel, SV("k"), machine, &options, memo};
+  double cycles = tiler_estimate(&request);
   size_t used = tiling_memo_used(memo);
   assert_ptr_not_equal(tiling_memos_find(memos, other, 0), memo);
   assert_ptr_not_equal(tiling_memos_find(memos, kernel, 2), memo);
   assert_ptr_equal(tiling_memos_find(memos, kernel, 0), memo);
-  assert_true(tiler_estimate_knowing(memo, kernel, machine, &options) == cycles);
+  assert_true(tiler_estimate(&request) == cycles);
   assert_int_equal(tiling_memo_used(memo), used);
   assert_true(tiling_memos_used(memos) > used);
   tiling_memos_destroy(memos);
@@ -73,14 +72,14 @@ static void tiling_memos_have_a_limit(void **state) {
   for (int m = 0; m < TESTING_MODULES; m++) {
     kernels[m] = make_kernel(fixture, testing_modules[m]);
     TilingMemo *memo = tiling_memo_create(kernels[m], machine, machine_buffer_usable(machine));
-    tiler_estimate_knowing(memo, kernels[m], machine, &options);
+    tiler_estimate(&(TilerRequest){kernels[m], SV("k"), machine, &options, memo});
     if (tiling_memo_used(memo) > most) most = tiling_memo_used(memo);
     tiling_memo_destroy(memo);
   }
   TilingMemos *memos = tiling_memos_create(machine, 2 * most);
   for (int m = 0; m < TESTING_MODULES; m++) {
     TilingMemo *memo = tiling_memos_find(memos, kernels[m], 0);
-    tiler_estimate_knowing(memo, kernels[m], machine, &options);
+    tiler_estimate(&(TilerRequest){kernels[m], SV("k"), machine, &options, memo});
     assert_true(tiling_memos_used(memos) <= 3 * most);
     if (m == 0) continue;
     size_t used = tiling_memo_used(tiling_memos_find(memos, kernels[m - 1], 0));

@@ -71,15 +71,15 @@ static void tiling_estimate_falls_with_better_machines(void **state) {
   MachineDescription *machine = make_machine(fixture, "vp-ref");
   TilerOptions options = {0};
   for (int m = 0; m < TESTING_MODULES; m++) {
-    const Kernel *kernel = make_kernel(fixture, testing_modules[m]);
+    TilerRequest request = {make_kernel(fixture, testing_modules[m]), SV("k"), machine, &options, NULL};
     double before = 1e300;
     for (machine->buffer.size = 4096; machine->buffer.size <= 1 << 20; machine->buffer.size *= 2) {
-      double cycles = tiler_estimate(kernel, machine, &options);
+      double cycles = tiler_estimate(&request);
       assert_true(cycles <= before * 1.005);
       before = cycles;
     }
     machine->buffer.size = 1 << 16;
-    double plain = tiler_estimate(kernel, machine, &options);
+    double plain = tiler_estimate(&request);
     MachineDescription faster = *machine;
     MachineQueue queues[3];
     assert_int_equal(machine->queue_count, 3);
@@ -87,7 +87,8 @@ static void tiling_estimate_falls_with_better_machines(void **state) {
     for (int q = 0; q < 3; q++) queues[q].bytes_per_cycle *= 2;
     faster.memory_bytes_per_cycle *= 2;
     faster.queues = queues;
-    assert_true(tiler_estimate(kernel, &faster, &options) <= plain * (1 + 1e-9));
+    request.machine = &faster;
+    assert_true(tiler_estimate(&request) <= plain * (1 + 1e-9));
   }
 }
 
@@ -97,11 +98,14 @@ static void tiler_takes_the_faster_depth(void **state) {
   MachineDescription *machine = make_machine(fixture, "vp-ref");
   int fastest[4] = {0};
   for (int m = 0; m < TESTING_MODULES; m++) {
-    const Kernel *kernel = make_kernel(fixture, testing_modules[m]);
+    TilerOptions options = {0};
+    const TilerRequest request = {make_kernel(fixture, testing_modules[m]), SV("k"), machine, &options, NULL};
     for (machine->buffer.size = 4096; machine->buffer.size <= 1 << 18; machine->buffer.size *= 8) {
-      double chosen = tiler_estimate(kernel, machine, &(TilerOptions){0});
+      options.pipeline_depth = 0;
+      double chosen = tiler_estimate(&request);
       for (int depth = 1; depth <= 3; depth++) {
-        double cycles = tiler_estimate(kernel, machine, &(TilerOptions){.pipeline_depth = depth});
+        options.pipeline_depth = depth;
+        double cycles = tiler_estimate(&request);
         assert_true(chosen <= cycles * 1.05);
         fastest[depth] += chosen == cycles;
       }
@@ -147,12 +151,12 @@ static void tiling_shortage_names_least_buffer(void **state) {
   MachineDescription *machine = make_machine(fixture, "vp-ref");
   TilerOptions options = {0};
   for (int m = 0; m < TESTING_MODULES; m++) {
-    const Kernel *kernel = make_kernel(fixture, testing_modules[m]);
+    const TilerRequest request = {make_kernel(fixture, testing_modules[m]), SV("k"), machine, &options, NULL};
     const Plan *plan;
     Status status = STATUS_OK;
     for (int64_t size = 8192; size > 0 && status == STATUS_OK; size -= size > 1024 ? 1024 : 64) {
       machine->buffer.size = size;
-      status = tiler_plan(fixture->arena, kernel, SV("k"), machine, &options, &fixture->diag, &plan);
+      status = tiler_plan(fixture->arena, &request, &fixture->diag, &plan);
       for (int32_t t = 0; status == STATUS_OK && t < plan->tensor_count; t++) assert_true(plan->tensors[t].end <= size);
     }
     if (m == 0 && status == STATUS_OK) continue; /* in place an element at a time fits any Buffer */
@@ -160,10 +164,9 @@ static void tiling_shortage_names_least_buffer(void **state) {
     int64_t least = buffer_that_would_do(&fixture->diag);
     assert_true(least > machine->buffer.size);
     machine->buffer.size = least;
-    assert_int_equal(tiler_plan(fixture->arena, kernel, SV("k"), machine, &options, &fixture->diag, &plan), STATUS_OK);
+    assert_int_equal(tiler_plan(fixture->arena, &request, &fixture->diag, &plan), STATUS_OK);
     machine->buffer.size = least - machine->buffer.align;
-    assert_int_equal(tiler_plan(fixture->arena, kernel, SV("k"), machine, &options, &fixture->diag, &plan),
-                     STATUS_EXHAUSTED);
+    assert_int_equal(tiler_plan(fixture->arena, &request, &fixture->diag, &plan), STATUS_EXHAUSTED);
   }
 }
 
