@@ -61,4 +61,9 @@ void sb_append_double(StringBuilder *builder, double value); /* finite; shortest
 void sb_printf(StringBuilder *builder, const char *format, ...) PRINTF_LIKE(2, 3);
 StringView sb_view(const StringBuilder *builder);
 
+/* What a noun after |count| ends with: "%d kernel%s". */
+static inline const char *plural_ending(int64_t count) {
+  return count == 1 ? "" : "s";
+}
+
 #endif

@@ -45,7 +45,7 @@ static Status check_count(const OperationRequest *request, const char *what, int
   if (wanted == given) return STATUS_OK;
   return diag_error(request->diag, STATUS_INVALID, request->body.loc, "plan-operands",
                     "'%.*s' has %lld %s%s, and the command %d", SV_ARG(request->body.name), (long long)wanted, what,
-                    wanted == 1 ? "" : "s", (int)given);
+                    plural_ending(wanted), (int)given);
 }
 
 /* --- the module of an operation --- */

@@ -24,7 +24,7 @@ Status check_operand_count(Parser *parser, const InstructionDraft *draft) {
   bool exact = info->max_operands == info->min_operands;
   return count_error(parser, draft,
                      arena_printf(parser->scratch, "%s%d operand%s", exact ? "" : "at least ", info->min_operands,
-                                  info->min_operands == 1 ? "" : "s"));
+                                  plural_ending(info->min_operands)));
 }
 
 /* --- per opcode --- */
@@ -108,7 +108,7 @@ static Status check_start_indices(Parser *parser, InstructionDraft *draft, int a
   if (indices == rank || (indices == 1 && operand_shape(draft, arrays)->rank == 1)) return STATUS_OK;
   return count_error(
       parser, draft,
-      arena_printf(parser->scratch, "%d operand%s and %d start indices", arrays, arrays == 1 ? "" : "s", rank));
+      arena_printf(parser->scratch, "%d operand%s and %d start indices", arrays, plural_ending(arrays), rank));
 }
 
 static Status check_dynamic_slice(Parser *parser, InstructionDraft *draft) {

@@ -123,18 +123,19 @@ static void print_leaves(StringBuilder *out, Arena *arena, const LeafList *list,
 
 static void print_text(StringBuilder *out, Arena *arena, const ModuleInfo *info) {
   const HloModule *module = info->module;
-  sb_printf(out, "module %.*s: %lld instructions in %lld computations%s\n", SV_ARG(module->name),
-            (long long)info->instructions, (long long)module->computations.count,
-            module->is_scheduled ? ", scheduled" : "");
+  sb_printf(out, "module %.*s: %lld instruction%s in %lld computation%s%s\n", SV_ARG(module->name),
+            (long long)info->instructions, plural_ending(info->instructions), (long long)module->computations.count,
+            plural_ending(module->computations.count), module->is_scheduled ? ", scheduled" : "");
   if (module->num_partitions * module->replica_count > 1)
     sb_printf(out, "for %lld devices: %lld partitions, %lld replicas\n",
               (long long)(module->num_partitions * module->replica_count), (long long)module->num_partitions,
               (long long)module->replica_count);
-  sb_printf(out, "\nparameters: %lld arrays, %lld bytes\n", (long long)info->parameters.count,
-            (long long)info->parameter_bytes);
+  sb_printf(out, "\nparameters: %lld array%s, %lld bytes\n", (long long)info->parameters.count,
+            plural_ending(info->parameters.count), (long long)info->parameter_bytes);
   print_leaves(out, arena, &info->parameters, 'p');
-  sb_printf(out, "results: %lld arrays, %lld bytes, %lld of them in place of parameters\n",
-            (long long)info->results.count, (long long)info->result_bytes, (long long)info->aliased_bytes);
+  sb_printf(out, "results: %lld array%s, %lld bytes, %lld of them in place of parameters\n",
+            (long long)info->results.count, plural_ending(info->results.count), (long long)info->result_bytes,
+            (long long)info->aliased_bytes);
   print_leaves(out, arena, &info->results, 'r');
   sb_printf(out, "constants: %lld bytes\n\n", (long long)info->constant_bytes);
   sb_printf(out, "of a run%s\n", info->unknown_loops > 0 ? ", loops of unknown length counted as one round" : "");

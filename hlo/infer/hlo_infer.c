@@ -43,7 +43,7 @@ static Status check_operand_count(const InferContext *context, const HloOpcodeIn
                       : info->max_operands > info->min_operands ? "up to "
                                                                 : "";
   int wanted = info->max_operands > info->min_operands ? info->max_operands : info->min_operands;
-  return infer_error(context, "takes %s%d operand%s, got %d", bound, wanted, wanted == 1 ? "" : "s", count);
+  return infer_error(context, "takes %s%d operand%s, got %d", bound, wanted, plural_ending(wanted), count);
 }
 
 static Status check_row(const InferContext *context, const HloOpcodeInfo *info) {

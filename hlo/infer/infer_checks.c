@@ -131,7 +131,7 @@ Status infer_check_callee(const InferContext *context, HloAttrId id, const HloCo
   }
   if (callee->parameters.count != count) {
     return infer_attr_error(context, id, "needs '%.*s' to have %lld parameter%s, it has %lld", SV_ARG(callee->name),
-                            (long long)count, count == 1 ? "" : "s", (long long)callee->parameters.count);
+                            (long long)count, plural_ending(count), (long long)callee->parameters.count);
   }
   for (int64_t i = 0; i < count; i++) {
     const HloInstruction *parameter = callee->parameters.data[i];

@@ -93,7 +93,7 @@ static void print_waits(StringBuilder *out, const SimulationSummary *summary) {
               row->wait->cycles, use_percent(row->wait->cycles, summary->all.cycles),
               SV_ARG(queue_of(summary, row->wait->queue)));
     append_wait(out, summary, row);
-    sb_printf(out, ", %" PRId64 " time%s, in '%s'\n", row->wait->count, row->wait->count == 1 ? "" : "s",
+    sb_printf(out, ", %" PRId64 " time%s, in '%s'\n", row->wait->count, plural_ending(row->wait->count),
               row->kernel->kernel->name);
   }
 }
@@ -129,7 +129,7 @@ void simulation_summary_text(StringBuilder *out, const SimulationSummary *summar
   sb_printf(out, "simulated on %.*s: %.0f cycles", SV_ARG(machine->name), all->cycles);
   int64_t kernels = summary->simulator->kernels.count;
   sb_printf(out, " in %" PRId64 " launch%s of %" PRId64 " kernel%s\n", all->launches, all->launches == 1 ? "" : "es",
-            kernels, kernels == 1 ? "" : "s");
+            kernels, plural_ending(kernels));
   if (all->cycles <= 0) return;
   sb_printf(out, "  bound    %.0f cycles for these commands, efficiency %.1f %%", all->bound,
             use_percent(all->bound, all->cycles));

@@ -309,7 +309,7 @@ static void print_runs(StringBuilder *out, const ModulePlans *plans) {
   for (int64_t l = 0; l < runs->launch_count; l++) count += runs->launches[l].place == 0;
   sb_printf(out,
             "  %" PRId64 " of them in %" PRId64 " run%s, with %.0f edges from kernel to kernel: %.0f cycles saved\n",
-            runs->launch_count, count, count == 1 ? "" : "s", runs->links, runs->saved);
+            runs->launch_count, count, plural_ending(count), runs->links, runs->saved);
 }
 
 static void print_bound(StringBuilder *out, const ModulePlans *plans, double cycles) {
@@ -327,12 +327,13 @@ static void print_bound(StringBuilder *out, const ModulePlans *plans, double cyc
 void module_plans_map_text(StringBuilder *out, const ModulePlans *plans) {
   PlanTotals totals = totals_of(plans);
   sb_printf(out, "\non-core Buffer of %.*s\n\n", SV_ARG(plans->machine->name));
-  sb_printf(out, "  %" PRId64 " kernels, %d of them different; peak %" PRId64 " of %" PRId64 " bytes\n", totals.kernels,
-            plans->count, totals.peak, machine_buffer_usable(plans->machine));
+  sb_printf(out, "  %" PRId64 " kernel%s", totals.kernels, plural_ending(totals.kernels));
+  if (plans->count != totals.kernels) sb_printf(out, ", %d of them different", plans->count);
+  sb_printf(out, "; peak %" PRId64 " of %" PRId64 " bytes\n", totals.peak, machine_buffer_usable(plans->machine));
   sb_printf(out,
-            "  %.0f runs of kernels: %.0f cycles simulated, %.0f at least for their commands; %.0f bytes moved, "
+            "  %.0f run%s of kernels: %.0f cycles simulated, %.0f at least for their commands; %.0f bytes moved, "
             "%.0f edges\n",
-            totals.runs, totals.cycles, totals.bound, totals.bytes, totals.edges);
+            totals.runs, plural_ending((int64_t)totals.runs), totals.cycles, totals.bound, totals.bytes, totals.edges);
   print_runs(out, plans);
   if (plans->off_core > 0)
     sb_printf(out, "  %" PRId64 " instructions run elsewhere, in no plan and at no cost here\n", plans->off_core);
