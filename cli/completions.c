@@ -8,7 +8,7 @@ typedef enum ValueKind { VALUE_NONE, VALUE_WORDS, VALUE_FILE, VALUE_OTHER } Valu
 
 static ValueKind value_kind(OptionId id) {
   const OptionInfo *info = option_info(id);
-  if (info->words[0] != '\0') return VALUE_WORDS;
+  if (option_has_words(id)) return VALUE_WORDS;
   switch (info->kind) {
     case OPTION_KIND_FLAG: return VALUE_NONE;
     case OPTION_KIND_INPUT:

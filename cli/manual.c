@@ -64,7 +64,7 @@ static void append_commands(StringBuilder *out, OptionId id) {
 
 static void append_option(StringBuilder *out, OptionId id) {
   const OptionInfo *info = option_info(id);
-  const char *value = info->words[0] ? info->words : info->argument;
+  const char *value = option_has_words(id) ? info->words : info->argument;
   bool has_value = info->kind != OPTION_KIND_FLAG, is_optional = info->kind == OPTION_KIND_OPTIONAL_OUTPUT;
   sb_append_cstring(out, ".TP\n.B ");
   if (info->letter) sb_printf(out, "\\-%c", info->letter);

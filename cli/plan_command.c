@@ -87,8 +87,6 @@ static Status plan(Session *session) {
 
 int plan_command(Session *session) {
   Status status = driver_check_files(session, NULL, 0);
-  if (status == STATUS_OK && session_option_integer(session, OPTION_ALIGNMENT, 1) == 0)
-    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--alignment' needs a number above zero");
   if (status == STATUS_OK)
     status = driver_check_format(session, (const int[]){FORMAT_CSV, FORMAT_JSON, FORMAT_HTML}, 3);
   if (status != STATUS_OK) return session_end_usage(session);

@@ -33,11 +33,9 @@ static Status usage(Session *session, const char *message) {
 }
 
 Status questions_check(Session *session) {
-  int64_t what = session_option_integer(session, OPTION_PRINT, PRINT_HLO),
-          streams = session_option_integer(session, OPTION_STREAMS, 1);
+  int64_t what = session_option_integer(session, OPTION_PRINT, PRINT_HLO);
   if (session_option_given(session, OPTION_STREAMS) && what != PRINT_ORDERING && what != PRINT_INTERFERENCE)
     return usage(session, "'--streams' is for '--print=ordering' and '--print=interference'");
-  if (streams < 1 || streams > ANALYSIS_MOST_STREAMS) return usage(session, "'--streams' is a number from 1 to 1024");
   if (what <= PRINT_NONE && what != PRINT_LIVENESS && !questions_are_asked(session)) return STATUS_OK;
   session->report_is_answer = !session_option_given(session, OPTION_REPORT_FILE);
   if (session_option_integer(session, OPTION_REPORT, COMPILATION_REPORT_TEXT) == COMPILATION_REPORT_HTML)

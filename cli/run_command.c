@@ -28,7 +28,7 @@
 #include "runtime/engines/simulation_summary.h"
 #include "xlac/thread_pool.h"
 
-enum { MOST_REPEATS = 100000000, MOST_THREADS = 1024, MOST_SECONDS = 1000000000, MOST_DEVICES = 1024 };
+enum { MOST_THREADS = 1024, MOST_DEVICES = 1024 };
 
 /* The words of --engine. */
 typedef enum Engine {
@@ -40,6 +40,18 @@ typedef enum Engine {
   ENGINE_SIM,
   ENGINE_REPLAY
 } Engine;
+
+static const struct {
+  bool is_oncore;    /* it is for vector processors, … */
+  bool simulates;    /* … whose queues it simulates */
+  bool has_a_runner; /* what it executes may be a program of its own */
+} engine_traits[] = {[ENGINE_JIT] = {.has_a_runner = true},
+                     [ENGINE_INTERPRET] = {0},
+                     [ENGINE_LOCAL] = {0},
+                     [ENGINE_RUN] = {.is_oncore = true, .has_a_runner = true},
+                     [ENGINE_THREADS] = {.is_oncore = true, .has_a_runner = true},
+                     [ENGINE_SIM] = {.is_oncore = true, .simulates = true},
+                     [ENGINE_REPLAY] = {.is_oncore = true, .simulates = true}};
 
 typedef struct RunState {
   Engine engine;
@@ -168,7 +180,7 @@ static void set_engine(Session *session, RunState *state) {
     state->queues = queue_threads_create(session->arena, state->watcher);
     state->run_options.oncore_launch = queue_threads_launch;
     state->run_options.oncore_data = state->queues;
-  } else if (state->engine >= ENGINE_SIM) {
+  } else if (engine_traits[state->engine].simulates) {
     queue_simulator_init(&state->simulator, session->arena, session->compilation.options.machine,
                          session_option_integer(session, OPTION_ORDERS, 0), session->diag);
     sb_init(&state->recording, session->arena);
@@ -406,10 +418,10 @@ static Status check_engine(Session *session) {
   const OptionValue *values = session->options->values;
   Status status = STATUS_OK;
   Engine engine = (Engine)session_option_integer(session, OPTION_ENGINE, ENGINE_JIT);
-  if (engine > ENGINE_LOCAL && target_is_host(session->options))
+  if (engine_traits[engine].is_oncore && target_is_host(session->options))
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
                         "'--engine=%s' is for vector processors, and '--target' is 'host'", values[OPTION_ENGINE].text);
-  if (values[OPTION_RUNNER].given && (engine == ENGINE_INTERPRET || engine == ENGINE_LOCAL || engine >= ENGINE_SIM))
+  if (values[OPTION_RUNNER].given && !engine_traits[engine].has_a_runner)
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
                         "'--engine=%s' runs in this process, without '--runner'", values[OPTION_ENGINE].text);
   if (values[OPTION_RUNNER].given && (values[OPTION_INFEED].given || values[OPTION_OUTFEED].given))
@@ -425,7 +437,7 @@ static Status check_engine(Session *session) {
                         "'--engine=interpret' keeps subnormal numbers: '--flush-denormals' is for compiled code");
   if (engine == ENGINE_REPLAY && !values[OPTION_ORDER_FILE].given)
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--engine=replay' needs '--order-file=FILE'");
-  if (values[OPTION_ORDER_FILE].given && engine < ENGINE_SIM)
+  if (values[OPTION_ORDER_FILE].given && !engine_traits[engine].simulates)
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
                         "'--order-file' is for '--engine=sim' and '--engine=replay'");
   if (values[OPTION_ORDERS].given && engine != ENGINE_SIM)
@@ -454,21 +466,6 @@ static Status check_usage(Session *session) {
       status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
                           "'--custom-call-symbol' needs TARGET=SYMBOL, not '%s'", value->text);
   }
-  if (session_option_integer(session, OPTION_REPEAT, 1) < 1 ||
-      session_option_integer(session, OPTION_REPEAT, 1) > MOST_REPEATS)
-    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--repeat' needs a number from 1 to %d",
-                        MOST_REPEATS);
-  if (session_option_integer(session, OPTION_NUM_THREADS, 1) < 1 ||
-      session_option_integer(session, OPTION_NUM_THREADS, 1) > MOST_THREADS)
-    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--num-threads' needs a number from 1 to %d",
-                        MOST_THREADS);
-  if (values[OPTION_TIMEOUT].given && (values[OPTION_TIMEOUT].real <= 0 || values[OPTION_TIMEOUT].real > MOST_SECONDS))
-    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
-                        "'--timeout' needs more than 0 and at most %d seconds", MOST_SECONDS);
-  if (values[OPTION_COLLECTIVE_TIMEOUT].given &&
-      (values[OPTION_COLLECTIVE_TIMEOUT].real <= 0 || values[OPTION_COLLECTIVE_TIMEOUT].real > MOST_SECONDS))
-    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
-                        "'--collective-timeout' needs more than 0 and at most %d seconds", MOST_SECONDS);
   if (check_engine(session) != STATUS_OK) status = STATUS_INVALID;
   if (check_files(session) != STATUS_OK) status = STATUS_INVALID;
   Status cpu = compilation_options_check(&session->compilation.options, session->diag);

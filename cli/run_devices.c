@@ -157,21 +157,22 @@ Status run_devices_whole_dims(Session *session, const RunDevices *devices, bool 
   return STATUS_OK;
 }
 
-Status run_devices_take(Session *session, Arena *arena, const RunDevices *devices, int64_t device, int64_t leaf,
-                        const XlacTensor *tensor, StringView label, const NpyArray *whole, NpyArray *out_tile) {
-  const ShardingTiles *tiles = &devices->parameters[leaf];
+Status run_devices_take(Arena *arena, const RunDevices *devices, const RunTile *tile, const NpyArray *whole,
+                        DiagSink *diag, NpyArray *out_tile) {
+  const ShardingTiles *tiles = &devices->parameters[tile->leaf];
+  const XlacTensor *tensor = tile->tensor;
   *out_tile = *whole;
   if (!sharding_tiles_is_split(tiles)) return STATUS_OK;
   if (whole->rank != tensor->rank || !tiles_are(tiles, whole->dims, tensor))
-    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "input",
-                      "'%.*s' of shape %.*s has no tiles of %.*s on %lld partitions", SV_ARG(label),
+    return diag_error(diag, STATUS_INVALID, NO_LOC, "input",
+                      "'%.*s' of shape %.*s has no tiles of %.*s on %lld partitions", SV_ARG(tile->label),
                       SV_ARG(npy_shape_text(arena, whole->dims, whole->rank)), SV_ARG(tensor_text(arena, tensor)),
                       (long long)devices->counts.partitions);
   size_t unit = (size_t)whole->type.bytes;
   out_tile->dims = tensor->dims;
   out_tile->count = tensor_element_count(tensor);
   void *data = arena_alloc_array(arena, (size_t)out_tile->count, unit);
-  sharding_tile_take(tiles, device % devices->counts.partitions, whole->dims, unit, whole->data, data);
+  sharding_tile_take(tiles, tile->device % devices->counts.partitions, whole->dims, unit, whole->data, data);
   out_tile->data = data;
   return STATUS_OK;
 }

@@ -36,11 +36,17 @@ MUST_USE Status run_devices_init(Session *session, DeviceCounts counts, const Ca
 MUST_USE Status run_devices_whole_dims(Session *session, const RunDevices *devices, bool is_result, int64_t leaf,
                                        const XlacTensor *tensor, const int64_t **out_dims);
 
-/* |device|'s tile of |whole|, for parameter |leaf|; |whole| itself where it is not split.  STATUS_INVALID (code
- * "input") when its tiles are not as large as |tensor|; |label| says what is being read. */
-MUST_USE Status run_devices_take(Session *session, Arena *arena, const RunDevices *devices, int64_t device,
-                                 int64_t leaf, const XlacTensor *tensor, StringView label, const NpyArray *whole,
-                                 NpyArray *out_tile);
+/* What |device| has of parameter |leaf|: |tensor|.  |label| says what is being read. */
+typedef struct RunTile {
+  int64_t device, leaf;
+  const XlacTensor *tensor;
+  StringView label;
+} RunTile;
+
+/* That tile of |whole|, in |arena|; |whole| itself where it is not split.  STATUS_INVALID (code "input") when its tiles
+ * are not as large as the tensor. */
+MUST_USE Status run_devices_take(Arena *arena, const RunDevices *devices, const RunTile *tile, const NpyArray *whole,
+                                 DiagSink *diag, NpyArray *out_tile);
 
 /* The array of |dims| that the |tiles| of result |leaf|, one for each partition, make together.  |out_differing|: the
  * first device whose copy of a part differs from that of a device before it; -1: none. */

@@ -91,9 +91,9 @@ static Status fill_leaf(const InputFill *fill, int64_t index, int64_t leaf, cons
 /* Device number |index| of this process gets its part of |array|, which is the devices' together. */
 static Status fill_part(const InputFill *fill, int64_t index, int64_t leaf, const NpyArray *array, StringView label) {
   NpyArray part = *array;
+  const RunTile tile = {fill->devices->first + index, leaf, &fill->descriptor->parameters[leaf], label};
   if (fill->devices->are_several)
-    RETURN_IF_ERROR(run_devices_take(fill->session, fill->arena, fill->devices, fill->devices->first + index, leaf,
-                                     &fill->descriptor->parameters[leaf], label, array, &part));
+    RETURN_IF_ERROR(run_devices_take(fill->arena, fill->devices, &tile, array, fill->session->diag, &part));
   return fill_leaf(fill, index, leaf, &part, label);
 }
 

@@ -32,8 +32,7 @@ const NpyArray *run_results_of_run(Arena *arena, const ModuleRun *run, int64_t *
 static void add_result(Session *session, RunResults *results, StringView name, int64_t leaf, XlacTensor tensor,
                        const NpyArray *array, int64_t differing) {
   tensor.dims = array->dims;
-  RunResult *of_member = (RunResult *)(uintptr_t)&results->of_members[results->count];
-  *of_member = (RunResult){leaf, tensor_text(session->arena, &tensor), differing};
+  results->of_members[results->count] = (RunResult){leaf, tensor_text(session->arena, &tensor), differing};
   results->members[results->count++] = (ArrayMember){name, *array};
 }
 

@@ -16,7 +16,7 @@ typedef struct RunResult {
 typedef struct RunResults {
   int64_t count;
   ArrayMember *members;
-  const RunResult *of_members;
+  RunResult *of_members;
 } RunResults;
 
 /* The results of one run, leaf by leaf, as large as they are; how many there are: sizes of others, which stand after

@@ -15,12 +15,10 @@ typedef enum AnalysisKind {
   ANALYSIS_SHARDING /* of a module that is not divided yet */
 } AnalysisKind;
 
-enum { ANALYSIS_MOST_STREAMS = 1024 };
-
 typedef struct AnalysisQuestion {
   AnalysisKind kind;
   ReportFormat format; /* TEXT or JSON */
-  int64_t streams;     /* ORDERING, INTERFERENCE: at most ANALYSIS_MOST_STREAMS; 0: not asked */
+  int64_t streams;     /* ORDERING, INTERFERENCE: at least 1; 0: not asked */
   StringView names;    /* WHY_LIVE: NAME@POSITION; EXPLAIN_SHARING: A,B */
 } AnalysisQuestion;
 

@@ -23,6 +23,11 @@ static const CommandInfo command_table[] = {
 const OptionInfo *option_info(OptionId id) {
   return &option_table[id];
 }
+
+bool option_has_words(OptionId id) {
+  return option_table[id].kind == OPTION_KIND_CHOICE || option_table[id].kind == OPTION_KIND_LEVEL;
+}
+
 const CommandInfo *command_info(CommandId id) {
   return &command_table[id];
 }
@@ -48,6 +53,24 @@ static bool parse_real(const char *text, double *out_value) {
   char *end;
   *out_value = strtod(text, &end);
   return end > text && *end == '\0' && isfinite(*out_value) && *out_value >= 0;
+}
+
+/* Whether a COUNT is in the option's range. */
+static void check_count(Setting *setting, OptionId id, int64_t count) {
+  const char *range = option_table[id].words, *last = range + strcspn(range, "-");
+  if (*range == '\0') return;
+  bool has_last = last[1] != '\0';
+  if (count >= atoll(range) && (!has_last || count <= atoll(last + 1))) return;
+  USAGE(setting, "'%s' needs a number from %.*s%s%s", option_spelling(setting->arena, id), (int)(last - range), range,
+        has_last ? " to " : " on", last + 1);
+}
+
+/* The same of a REAL, which is above the range's first number. */
+static void check_real(Setting *setting, OptionId id, double number) {
+  const char *range = option_table[id].words, *last = range + strcspn(range, "-");
+  if (*range == '\0' || (number > atof(range) && number <= atof(last + 1))) return;
+  USAGE(setting, "'%s' needs a number above %.*s and at most %s", option_spelling(setting->arena, id),
+        (int)(last - range), range, last + 1);
 }
 
 /* The position of |nearest|'s word among |words| ("a|b|c"), -1 when it is none of them; all are offered to it. */
@@ -101,7 +124,7 @@ Status option_set(Arena *arena, Options *options, OptionId id, const char *text,
   Setting setting = {arena, diag, STATUS_OK};
   const char *spelling = option_spelling(arena, id);
   if (repeats(info->kind) && value->given) given.previous = ARENA_COPY_ARRAY(arena, OptionValue, value, 1);
-  if (info->kind == OPTION_KIND_CHOICE || info->kind == OPTION_KIND_LEVEL) {
+  if (option_has_words(id)) {
     set_choice(&setting, id, &given);
   } else if (info->kind == OPTION_KIND_SIZE) {
     if (!sv_to_size(sv_from_cstring(text), &given.integer))
@@ -109,8 +132,13 @@ Status option_set(Arena *arena, Options *options, OptionId id, const char *text,
   } else if (info->kind == OPTION_KIND_COUNT) {
     if (!sv_to_count(sv_from_cstring(text), &given.integer))
       USAGE(&setting, "'%s' needs a non-negative integer, not '%s'", spelling, text);
+    else
+      check_count(&setting, id, given.integer);
   } else if (info->kind == OPTION_KIND_REAL) {
-    if (!parse_real(text, &given.real)) USAGE(&setting, "'%s' needs a non-negative number, not '%s'", spelling, text);
+    if (!parse_real(text, &given.real))
+      USAGE(&setting, "'%s' needs a non-negative number, not '%s'", spelling, text);
+    else
+      check_real(&setting, id, given.real);
   }
   *value = given;
   return setting.status;

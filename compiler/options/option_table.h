@@ -27,8 +27,8 @@ typedef enum OptionKind {
   OPTION_KIND_CHOICE,
   OPTION_KIND_LEVEL,          /* CHOICE among ascending numbers; a higher one is the last, with a warning */
   OPTION_KIND_SIZE,           /* bytes, suffixes K M G */
-  OPTION_KIND_COUNT,          /* a non-negative integer */
-  OPTION_KIND_REAL,           /* a finite non-negative number */
+  OPTION_KIND_COUNT,          /* a non-negative integer, of a range where the option has one */
+  OPTION_KIND_REAL,           /* the same of finite numbers */
   OPTION_KIND_INPUT,          /* a file that is read */
   OPTION_KIND_INPUT_LIST,     /* repeatable; "K=FILE" where its argument says so */
   OPTION_KIND_OUTPUT,         /* a file that is written; "" for none */
@@ -44,7 +44,7 @@ typedef struct OptionInfo {
   const char *argument;
   OptionGroup group;
   const char *commands;
-  const char *words;
+  const char *words; /* or a range, as options.def says */
   const char *help;
 } OptionInfo;
 
@@ -72,6 +72,8 @@ typedef struct Options {
 } Options;
 
 const OptionInfo *option_info(OptionId id);
+/* Whether its value is one of its words. */
+bool option_has_words(OptionId id);
 const CommandInfo *command_info(CommandId id);
 /* "--name", or "-X" where there is no long one. */
 const char *option_spelling(Arena *arena, OptionId id);

@@ -75,11 +75,7 @@ Status target_check(Arena *arena, const Options *options, DiagSink *diag) {
       return diag_error(diag, STATUS_INVALID, NO_LOC, "usage",
                         "'%s' is for vector processors, and '--target' is 'host'",
                         option_spelling(arena, of_vector_processors[i]));
-  RETURN_IF_ERROR(check_triple(options, diag));
-  const OptionValue *depth = &options->values[OPTION_PIPELINE_DEPTH];
-  if (depth->given && depth->integer == 0)
-    return diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "'--pipeline-depth' needs a number from 1");
-  return STATUS_OK;
+  return check_triple(options, diag);
 }
 
 bool target_is_host(const Options *options) {
