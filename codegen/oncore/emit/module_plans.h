@@ -9,12 +9,10 @@
 #include "codegen/oncore/emit/plan_space.h"
 #include "codegen/oncore/plan/plan_check.h"
 #include "codegen/oncore/run/residency.h"
-#include "codegen/oncore/run/run_strips.h"
 #include "codegen/oncore/tiling/plan_advice.h"
 #include "codegen/oncore/tiling/plan_alternatives.h"
 #include "codegen/oncore/tiling/plan_choice.h"
 #include "codegen/oncore/tiling/plan_schemes.h"
-#include "codegen/oncore/tiling/tiling_memos.h"
 #include "hlo/analysis/buffer_assignment.h"
 #include "hlo/ir/hlo_module.h"
 
@@ -95,92 +93,6 @@ MUST_USE Status module_plans_make(Arena *arena, const HloModule *module, const K
                                   const WrittenPlans *written, PlansDetail detail, DiagSink *diag,
                                   ModulePlans *out_plans);
 
-/* Plans on |machine| that were made by |options| for arrays that stay, for the next policy; these and what is made with
- * them are in |arena|.  The caller ends them with kept_plans_destroy before the Kernels, |machine| and |options|; plans
- * that were taken go on. */
-typedef struct KeptPlans KeptPlans;
-KeptPlans *kept_plans_create(Arena *arena, const MachineDescription *machine, const TilerOptions *options);
-void kept_plans_destroy(KeptPlans *cache);
-Arena *kept_plans_arena(const KeptPlans *cache);
-const TilerOptions *kept_plans_options(const KeptPlans *cache);
-/* What is known of plans for strips, by what they are made of and for (module_strips.c). */
-StringMap *kept_plans_strips(KeptPlans *cache);
-
-/* Lets arrays of |placed| stay in the Buffer from Kernel to Kernel (codegen/oncore/run/residency.h), by |policy|: plans
- * of |plans| become plans with residents, all proved.  Nothing where plans are written, or under a scheme, which place
- * Tensors by themselves, or with TilerOptions.no_residency.  What |plans| had may be priced meanwhile
- * (ModulePlan.verdict).  |cache|: of the same |plans|.  Status as that of residency_choose. */
-MUST_USE Status module_plans_keep(KeptPlans *cache, const PlacedModule *placed, ResidencyPolicy policy, DiagSink *diag,
-                                  ModulePlans *plans);
-/* How Kernels are cut: along points, sums as well (run_strips.h), or into strips that take turns (run_rounds.h), where
- * large Kernels begin sequences anew or do not. */
-typedef enum PlansCutWay { PLANS_CUT_POINTS, PLANS_CUT_SUMS, PLANS_CUT_ROUNDS, PLANS_CUT_ROUNDS_ANEW } PlansCutWay;
-
-typedef struct PlansCut {
-  PlansCutWay way;
-  const bool *leaves_out; /* by unit, what is not cut; NULL: all are */
-  ResidencyPolicy policy; /* by which arrays stay before and after */
-} PlansCut;
-
-/* What is cut together or not at all. */
-typedef struct CutUnits {
-  int64_t count;
-  const RunUnit *units;
-  bool has_begun_anew; /* by ROUNDS there are others */
-} CutUnits;
-
-/* What has become of Kernels that were cut. */
-typedef struct CutPlans {
-  KernelTable *kernels; /* some are strips */
-  ModulePlans plans;    /* theirs, with nothing resident */
-  CutUnits units;       /* also those that the cut leaves out */
-} CutPlans;
-
-/* Cuts Kernels of |placed| into strips by |cut|, so that parts of arrays may stay that |best|, what module_plans_keep
- * by the same policy has made of |before|, moves.  False: there is nothing to be cut, or a strip has no plan.
- * |out_cut|: for module_plans_keep with the same |cache|, in which strips that other cuts have had find their plans. */
-bool module_plans_cut(KeptPlans *cache, const PlacedModule *placed, PlansCut cut, const ModulePlans *before,
-                      const ModulePlans *best, CutPlans *out_cut);
-
-/* Kernels, their plans before anything was resident, and with what is, in runs. */
-typedef struct PlansTrial {
-  const KernelTable *kernels;
-  const ModulePlans *before, *plans;
-} PlansTrial;
-
-/* Of |units|, into which |whole| has been cut to make |cut|, those that are better left out, by unit, in |arena|: what
- * does not save bytes, and what saves least for its cycles where all would take more than |room| cycles more than
- * |whole|.  NULL: none are, or all.  |out_more|: bytes that are moved more then, about, than by |cut|. */
-const bool *module_plans_choose_units(Arena *arena, const CutUnits *units, const PlansTrial *whole,
-                                      const PlansTrial *cut, double room, double *out_more);
-/* |plans|, what module_plans_keep has made of |before|, with others for the Kernels whose tiles load much again and
- * again: under the same interface they move fewer bytes, in not more cycles than that is worth
- * (TILER_TRANSFERS_WEIGHT).  False: there are none.  In |arena|; to be laid out and put in runs again. */
-bool module_plans_save(Arena *arena, const TilerOptions *options, const ModulePlans *before, ModulePlans *plans);
-/* Whether another may take the place of |plan|, which has nothing resident. */
-bool module_plan_may_change(const Plan *plan);
-/* The plan of |use| if another may take its place; NULL: none may, or there is none. */
-const Plan *module_plans_to_change(const ModulePlans *plans, const KernelUse *use);
-/* A plan of |kernel| in |room|, made with a third of the effort, or beside what is held by estimates alone; NULL: there
- * is none, or it is too long. */
-const Plan *module_plan_within(KeptPlans *cache, const Kernel *kernel, StringView name, PlanRoom room, DiagSink *diag);
-/* Whether |policy| tells more of |plans|, without residents, than that of nothing but false does. */
-bool module_plans_policy_tells(const ModulePlans *plans, ResidencyPolicy policy);
-
-typedef struct KeptCost {
-  double cycles, bytes;
-  double estimate; /* of all Kernels' cycles by themselves, whether they have a price or not */
-} KeptCost;
-
-/* Simulated cycles of |plans| and bytes that cross to and from memory, without Kernels that have no price: what was
- * made of |before| by several policies can be compared, after all of them. */
-KeptCost module_plans_kept_cost(const ModulePlans *before, const ModulePlans *plans);
-
-/* Of |written|, which have residents, those that stand where |plans|, which are laid out, have the same ones instead of
- * these; all are laid out again in |arena|, for which the shared space may have to be larger.  STATUS_INVALID
- * ("plan-resident") for those that stand nowhere. */
-MUST_USE Status module_plans_take_written(Arena *arena, ModulePlans *plans, const WrittenPlans *written,
-                                          const VecTarget *targets, int target_count, DiagSink *diag);
 /* Whether |plan| works in the space that all plans with residents share. */
 bool module_plans_is_resident(const ModulePlans *plans, int32_t plan);
 /* Of one of the Kernels they were made for, the number of its plan; -1: it has none. */

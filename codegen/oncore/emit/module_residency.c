@@ -1,15 +1,16 @@
-/* The plans of a module when arrays stay in the Buffer between its Kernels. */
+#include "codegen/oncore/emit/module_residency.h"
+
 #include <inttypes.h>
 #include <math.h>
 
 #include "base/checked_math.h"
-#include "codegen/oncore/emit/module_plans.h"
 #include "codegen/oncore/plan/plan_stream.h"
 #include "codegen/oncore/run/loop_moves.h"
 #include "codegen/oncore/run/plan_copies.h"
 #include "codegen/oncore/run/plan_interface.h"
 #include "codegen/oncore/run/residency.h"
 #include "codegen/oncore/tiling/tiler.h"
+#include "codegen/oncore/tiling/tiling_memos.h"
 #include "hlo/analysis/execution_counts.h"
 
 /* Plans that are made anew for less of the Buffer, in a module, with a third of the effort for a Kernel's first one;

@@ -1,6 +1,7 @@
-/* Plans that move less in the room that residents leave. */
+#include "codegen/oncore/emit/module_savings.h"
+
 #include "base/checked_math.h"
-#include "codegen/oncore/emit/module_plans.h"
+#include "codegen/oncore/emit/module_residency.h"
 #include "codegen/oncore/run/plan_copies.h"
 #include "codegen/oncore/tiling/tiler.h"
 

@@ -1,8 +1,8 @@
-/* The Kernels and plans of a module when some Kernels are cut into strips. */
+#include "codegen/oncore/emit/module_strips.h"
+
 #include <inttypes.h>
 
 #include "base/checked_math.h"
-#include "codegen/oncore/emit/module_plans.h"
 #include "codegen/oncore/run/plan_copies.h"
 #include "codegen/oncore/run/run_rounds.h"
 #include "codegen/oncore/run/run_strips.h"

@@ -1,7 +1,6 @@
-/* What each unit of cuts has saved, and what it has cost. */
-#include <math.h>
+#include "codegen/oncore/emit/module_units.h"
 
-#include "codegen/oncore/emit/module_plans.h"
+#include <math.h>
 
 /* In a run of the module, all Kernels cut less all whole. */
 typedef struct UnitCost {

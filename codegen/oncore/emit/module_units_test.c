@@ -1,4 +1,5 @@
-#include "codegen/oncore/emit/module_plans.h"
+#include "codegen/oncore/emit/module_units.h"
+
 #include "codegen/oncore/emit/oncore_testing.h"
 
 enum { ROWS = 4, UNITS = 3 };

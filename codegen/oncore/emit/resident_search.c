@@ -3,6 +3,8 @@
 #include <math.h>
 
 #include "base/checked_math.h"
+#include "codegen/oncore/emit/module_savings.h"
+#include "codegen/oncore/emit/module_units.h"
 #include "codegen/oncore/tiling/tiler.h"
 
 /* --- a trial --- */

@@ -5,7 +5,7 @@
 #ifndef XLAC_CODEGEN_ONCORE_EMIT_RESIDENT_SEARCH_H
 #define XLAC_CODEGEN_ONCORE_EMIT_RESIDENT_SEARCH_H
 
-#include "codegen/oncore/emit/module_plans.h"
+#include "codegen/oncore/emit/module_residency.h"
 
 /* Bytes that the space of residents, which lies after all else in the workspace, is aligned to. */
 enum { RESIDENT_SPACE_ALIGNMENT = 64 };

@@ -10,7 +10,7 @@
 #include "base/file_io.h"
 #include "base/fixture_testing.h"
 #include "codegen/lower/module_kernels.h"
-#include "codegen/oncore/emit/module_plans.h"
+#include "codegen/oncore/emit/module_residency.h"
 #include "codegen/oncore/language/plan_mutator_testing.h"
 #include "codegen/oncore/language/written_plans.h"
 #include "codegen/oncore/plan/plan_printer.h"
