@@ -295,6 +295,30 @@ static void emit_cut_calls(ContractionEmitter *emitter, const MicroCall *tile, L
   }
 }
 
+/* What the micro-kernel asks for where it does not ask for results: of the tile's rows in the next block of the depth,
+ * which is packed soon, so many lines for each panel, as long as there are any; else what it reads anyway. */
+static void provide_lhs_ahead(ContractionEmitter *emitter, const BlockPosition *position, LLVMValueRef row,
+                              MicroCall *call) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  call->result = call->rhs;
+  call->result_stride = block_int(vec, 0);
+  if (!blocking->lhs_ahead) return;
+  int64_t bytes = type_storage_bytes(blocking->type), elements = blocking->result_lines * LINE_BYTES / bytes;
+  LLVMValueRef dims[KERNEL_MAX_DIMS];
+  memcpy(dims, emitter->point.dims, sizeof dims);
+  LLVMValueRef number = ir_index_add(vec->builder, position->number, block_int(vec, 1));
+  DepthBlock next = depth_block(emitter, number);
+  LLVMValueRef first = ir_index_multiply(vec->builder, position->panel, elements);
+  LLVMValueRef place = block_element(vec, blocking->type, contraction_lhs_address(emitter, &next, row), first);
+  LLVMValueRef is_there = LLVMBuildAnd(vec->builder, equals(vec, first, blocking->block_depth, LLVMIntSLT),
+                                       equals(vec, number, blocking->block_count, LLVMIntSLT), "");
+  LLVMValueRef stride = block_int(vec, contraction_lhs_stride(emitter->kernel, blocking) * bytes);
+  call->result = LLVMBuildSelect(vec->builder, is_there, place, call->result, "");
+  call->result_stride = LLVMBuildSelect(vec->builder, is_there, stride, call->result_stride, "");
+  memcpy(emitter->point.dims, dims, sizeof dims);
+}
+
 /* One tile: sums over a block of the depth, and what follows. */
 static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position, LLVMValueRef tile_index) {
   const VecBuilder *vec = emitter->vec;
@@ -328,6 +352,7 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
   if (blocking->ahead_in_turn) ask_for_share(emitter, position, tile_index);
   int64_t asking = blocking->sums_in_result ? 0 : blocking->block_count - 1;
   LLVMValueRef asks = blocking->block_count == 1 ? NULL : equals(vec, position->number, asking, LLVMIntEQ);
+  provide_lhs_ahead(emitter, position, rows.begin, &call);
   contraction_ask_for_results(emitter, rows.begin, position->column, asks, &call);
   contraction_provide_registers(emitter, rows.begin, position->column, &call);
   LLVMValueRef first = block_int(vec, 0), count = NULL, is_uncut = NULL;

@@ -126,6 +126,8 @@ struct ContractionBlocking {
   int result_lines;
   int64_t result_stride;
   int32_t beside;
+  bool lhs_ahead; /* in the blocks of the depth that do not ask for results the same lines are those of the lhs which
+                     the next block packs */
   /* Tiles that are whole are finished in the micro-kernel's registers, by |register_steps|, and stored from there, in
    * rows |result_stride| bytes apart; others, and all if it is false, through memory. */
   bool in_registers;
@@ -491,7 +493,7 @@ void contraction_walk_window(ContractionEmitter *emitter, const DepthBlock *bloc
 /* Which results the micro-kernel asks for, of a blocking that is complete but for that (contraction_results.c). */
 void contraction_choose_results_ahead(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking);
 /* Those of the tile at |row| and |column| of the run; |asks|: whether there are such in this block of the depth, NULL:
- * yes. */
+ * yes; if not, |call| has what is asked for. */
 void contraction_ask_for_results(ContractionEmitter *emitter, LLVMValueRef row, LLVMValueRef column, LLVMValueRef asks,
                                  MicroCall *call);
 

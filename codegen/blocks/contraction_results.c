@@ -3,7 +3,8 @@
  *
  * Results that the second-level cache does not hold make the epilogue wait for memory: it moves a few lines of each
  * row, which are too far apart for the hardware to guess.  The micro-kernel asks for those of one row at every
- * few of its steps.  Often the result takes the memory of what is read, so that one of the two is enough. */
+ * few of its steps.  Often the result takes the memory of what is read, so that one of the two is enough.  In blocks of
+ * the depth that do not end sums it asks in the same way for what the next block packs of a lhs. */
 #include <string.h>
 
 #include "base/checked_math.h"
@@ -38,15 +39,26 @@ static int32_t load_beside(const Kernel *kernel, const ContractionBlocking *bloc
   return -1;
 }
 
+/* Rows of a lhs that no cache of the core's own keeps are packed block by block of the depth, a piece of each: those
+ * pieces lie too far apart for the hardware to guess. */
+static bool packs_far_rows(const Kernel *kernel, const ContractionBlocking *blocking) {
+  if (blocking->lhs_in_place || blocking->strip_dims > 0 || blocking->block_count == 1) return false;
+  int64_t stride = contraction_lhs_stride(kernel, blocking);
+  if (contraction_merged_suffix(kernel, &blocking->lhs_set, &blocking->depth) < blocking->depth.count) return false;
+  return (double)stride * (double)blocking->rows.size * type_storage_bytes(blocking->type) > KEPT_BYTES;
+}
+
 void contraction_choose_results_ahead(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking) {
   const KernelStage *stage = &kernel->stages[1];
   const KernelStore *store = &stage->stores[0];
   blocking->result_lines = 0;
+  blocking->lhs_ahead = false;
   if (stage->store_count != 1 || blocking->rows.count == 0 || blocking->tile_count == 1 || blocking->is_turned) return;
   if (!contraction_has_assembly(target, blocking, blocking->tile_rows, blocking->panel_vectors)) return;
   /* steps with shorter registers take too little time themselves */
   if (blocking->vector_lanes * type_storage_bytes(blocking->type) < LINE_BYTES) return;
-  if (blocking->block_count > MOST_BLOCKS) return;
+  bool packs_far = packs_far_rows(kernel, blocking);
+  if (blocking->block_count > MOST_BLOCKS && !packs_far) return;
   if (contraction_strip_gap(blocking) > 0 && contraction_lines_ahead(blocking) > 0) return;
   int64_t rows_in_time = blocking->block_depth / blocking->group;
   if (blocking->in_matrix_unit) rows_in_time = rows_in_time / MATRIX_STEP * MATRIX_MOST_AHEAD;
@@ -57,6 +69,7 @@ void contraction_choose_results_ahead(const Kernel *kernel, const VecTarget *tar
   blocking->beside = load_beside(kernel, blocking, blocking->result_stride);
   if ((double)blocking->rows.size * (double)blocking->columns.size * type_storage_bytes(type) <= KEPT_BYTES) return;
   blocking->result_lines = (int)ceil_div(blocking->panel_width * type_storage_bytes(type), LINE_BYTES);
+  blocking->lhs_ahead = packs_far;
 }
 
 /* The last row is asked for when three quarters of the steps are over, for the epilogue follows the last one. */
@@ -74,6 +87,7 @@ void contraction_ask_for_results(ContractionEmitter *emitter, LLVMValueRef row, 
   int64_t height = point->known.count;
   LLVMValueRef dims[KERNEL_MAX_DIMS];
   memcpy(dims, point->dims, sizeof dims);
+  LLVMValueRef other = call->result, other_stride = call->result_stride;
   call->result = contraction_result_address(emitter, row, column);
   call->result_stride = block_int(vec, blocking->result_stride);
   point->vector_dim = blocking->columns.dims[blocking->columns.count - 1];
@@ -81,6 +95,6 @@ void contraction_ask_for_results(ContractionEmitter *emitter, LLVMValueRef row, 
   point_forget(point, height);
   memcpy(point->dims, dims, sizeof dims);
   if (asks == NULL) return;
-  call->result = LLVMBuildSelect(vec->builder, asks, call->result, call->rhs, "");
-  call->result_stride = LLVMBuildSelect(vec->builder, asks, call->result_stride, block_int(vec, 0), "");
+  call->result = LLVMBuildSelect(vec->builder, asks, call->result, other, "");
+  call->result_stride = LLVMBuildSelect(vec->builder, asks, call->result_stride, other_stride, "");
 }

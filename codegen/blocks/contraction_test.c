@@ -162,6 +162,24 @@ static void contraction_with_a_small_rhs_from_afar_asks_ahead(void **state) {
   arena_destroy(arena);
 }
 
+/* Rows that meet in the first-level cache are packed, a piece of each for every block of the depth.  The pieces of the
+ * next block are asked for ahead, unless the core's cache keeps the lhs, or nothing else is asked for either. */
+static void contraction_that_packs_a_large_lhs_asks_ahead(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  TestCase test = matrix_case(304, 416, 1024, ROWS, ROWS, ROWS);
+  test.checked_each = 97;
+  ContractionBlocking large = blocking_on(&test, "znver4", LAST_CACHE, arena);
+  assert_true(!large.lhs_in_place && large.block_count > 1 && large.lhs_ahead);
+  run_everywhere(&test);
+  test.extents[0] = 96;
+  assert_false(blocking_on(&test, "znver4", LAST_CACHE, arena).lhs_ahead);
+  test = matrix_case(304, 416, 1040, ROWS, ROWS, ROWS);
+  ContractionBlocking in_place = blocking_on(&test, "znver4", LAST_CACHE, arena);
+  assert_true(in_place.lhs_in_place && !in_place.lhs_ahead);
+  arena_destroy(arena);
+}
+
 /* A lhs whose numbers lie apart along the depth (a transposed one, and one that is neither) is read where it is. */
 static void contraction_of_a_lhs_across_its_grain_is_in_place(void **state) {
   (void)state;
@@ -568,6 +586,7 @@ int main(void) {
       cmocka_unit_test(contraction_with_a_rhs_that_passes_keeps_a_tile),
       cmocka_unit_test(contraction_as_deep_as_a_large_cache_is_one_block),
       cmocka_unit_test(contraction_with_a_small_rhs_from_afar_asks_ahead),
+      cmocka_unit_test(contraction_that_packs_a_large_lhs_asks_ahead),
       cmocka_unit_test(contraction_of_a_lhs_across_its_grain_is_in_place),
       cmocka_unit_test(contraction_of_many_blocks_adds_up_in_the_result),
       cmocka_unit_test(contraction_with_an_overlapped_result_stores_it_once),
