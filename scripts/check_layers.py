@@ -71,7 +71,7 @@ ROOMS = {
     # LLVM, from the processor up.
     "codegen/llvm": ["codegen/target", "codegen/ir/ir_function.h", "hlo/machine/description", "base"],
     "codegen/ir": ["hlo/type", "base"] + ABI,
-    "codegen/vec": ["codegen/ir", "codegen/target", "hlo/ir/hlo_opcode.h", "hlo/ir/hlo_opcode.def", "hlo/type", "base"],
+    "codegen/vec": ["codegen/ir", "codegen/target", "hlo/ir/hlo_opcode.h", "hlo/ir/hlo_opcode.def", "hlo/ir/fold_identity.h", "hlo/type", "base"],
     "codegen/nest": ["codegen/ir", "codegen/target", "base"],
     "codegen/call": ["codegen/ir", "hlo/ir", "hlo/type", "base"] + ABI,
     "codegen/collective": ["hlo/analysis/trip_count.h", "codegen/ir", "hlo/ir", "hlo/type", "base"] + ABI,

@@ -107,7 +107,8 @@ void emit_stores(KernelEmitter *emitter, int stage) {
 }
 
 /* As many steps of a scan as there are lanes: prefix sums of the lanes, joined to the accumulator, which is in all of
- * them.  Returns the accumulator after them. */
+ * them.  Returns the accumulator after them: joined to the last sum by itself, since what goes from step to step is
+ * then one operation and no change of lanes. */
 static LLVMValueRef advance_scan(KernelEmitter *emitter, int fold, LLVMValueRef accumulator, int64_t steps) {
   const VecBuilder *vec = emitter->vec;
   int32_t next = emitter->kernel->folds[fold].next;
@@ -116,9 +117,11 @@ static LLVMValueRef advance_scan(KernelEmitter *emitter, int fold, LLVMValueRef 
   int lanes = emitter->point.lanes;
   VecOp op = kernel_vec_op(emitter->kernel, info);
   LLVMValueRef sums = vec_scan(vec, &op, point_value_lanes(&emitter->point, info->operands[on_left ? 1 : 0]), lanes);
-  sums = vec_apply(vec, &op, (LLVMValueRef[]){accumulator, sums}, lanes);
-  point_set_value(&emitter->point, next, sums);
-  return lanes == 1 ? sums : vec_splat_lane(vec, sums, (int)steps - 1, lanes);
+  LLVMValueRef joined = vec_apply(vec, &op, (LLVMValueRef[]){accumulator, sums}, lanes);
+  point_set_value(&emitter->point, next, joined);
+  if (lanes == 1) return joined;
+  LLVMValueRef last = vec_splat_lane(vec, sums, (int)steps - 1, lanes);
+  return vec_apply(vec, &op, (LLVMValueRef[]){accumulator, last}, lanes);
 }
 
 static VecChoice choice_operation(const Kernel *kernel, const FoldChoice *choice) {

@@ -151,7 +151,8 @@ VecChosen vec_choice_reduce(const VecBuilder *vec, const VecChoice *choice, VecC
 
 #define VEC_MAX_SCAN 256
 
-/* Lane i becomes lanes 0 to i combined, by the same opcodes: with the lane 1 before, then 2, then 4 … */
+/* Lane i becomes lanes 0 to i combined by |op|, which has an identity (hlo_fold_identity): with the lane 1 before, then
+ * 2, then 4 … */
 LLVMValueRef vec_scan(const VecBuilder *vec, const VecOp *op, LLVMValueRef value, int lanes);
 /* Lane |lane| in all lanes. */
 LLVMValueRef vec_splat_lane(const VecBuilder *vec, LLVMValueRef value, int lane, int lanes);

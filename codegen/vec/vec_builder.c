@@ -4,6 +4,7 @@
 
 #include "codegen/ir/ir_function.h"
 #include "codegen/vec/vec_internal.h"
+#include "hlo/ir/fold_identity.h"
 #include "hlo/type/float_types.h"
 
 #define MAX_LANES 256
@@ -479,25 +480,28 @@ LLVMValueRef vec_reduce_each(const VecBuilder *vec, const VecOp *op, LLVMValueRe
   return values[0];
 }
 
-/* Lanes |distance| before each; the first |distance| stay. */
-static LLVMValueRef move_up(const VecBuilder *vec, LLVMValueRef value, int distance, int lanes) {
+/* Lanes |distance| before each; the first ones are the last of |before|. */
+static LLVMValueRef move_up(const VecBuilder *vec, LLVMValueRef before, LLVMValueRef value, int distance, int lanes) {
   LLVMValueRef indices[VEC_MAX_SCAN];
-  for (int i = 0; i < lanes; i++) indices[i] = lane_index(vec, i < distance ? i : i - distance);
-  return LLVMBuildShuffleVector(vec->builder, value, value, LLVMConstVector(indices, (unsigned)lanes), "");
+  for (int i = 0; i < lanes; i++) indices[i] = lane_index(vec, lanes - distance + i);
+  return LLVMBuildShuffleVector(vec->builder, before, value, LLVMConstVector(indices, (unsigned)lanes), "");
 }
 
-/* The first |count| lanes of |a|, then those of |b|. */
-static LLVMValueRef first_of(const VecBuilder *vec, LLVMValueRef a, LLVMValueRef b, int count, int lanes) {
-  LLVMValueRef indices[VEC_MAX_SCAN];
-  for (int i = 0; i < lanes; i++) indices[i] = lane_index(vec, i < count ? i : lanes + i);
-  return LLVMBuildShuffleVector(vec->builder, a, b, LLVMConstVector(indices, (unsigned)lanes), "");
+static LLVMValueRef identity_lanes(const VecBuilder *vec, const VecOp *op, int lanes) {
+  uint64_t bits[FOLD_IDENTITY_BYTES / sizeof(uint64_t)] = {0};
+  bool has_identity = hlo_fold_identity(op->opcode, op->type, bits);
+  XLAC_CHECK(has_identity);
+  return vec_constant(vec, op->type, bits[0], lanes);
 }
 
+/* The lanes before the first one hold the identity.  Were they left open, LLVM would take them from any register: where
+ * that is the accumulator's, each step would wait for the one before. */
 LLVMValueRef vec_scan(const VecBuilder *vec, const VecOp *op, LLVMValueRef value, int lanes) {
   XLAC_CHECK(lanes <= VEC_MAX_SCAN);
+  LLVMValueRef identity = identity_lanes(vec, op, lanes);
   for (int distance = 1; distance < lanes; distance *= 2) {
-    LLVMValueRef operands[] = {move_up(vec, value, distance, lanes), value};
-    value = first_of(vec, value, vec_apply(vec, op, operands, lanes), distance, lanes);
+    LLVMValueRef operands[] = {move_up(vec, identity, value, distance, lanes), value};
+    value = vec_apply(vec, op, operands, lanes);
   }
   return value;
 }
