@@ -15,9 +15,12 @@
 #include <string.h>
 #include <time.h>
 
-#define SPIN_ROUNDS 1000         /* pauses of 40 to 140 cycles each */
-#define LOCK_ROUNDS 100          /* the same, for a mutex that is held for some hundred cycles */
-#define LONGEST_YIELDING 1000000 /* nanoseconds */
+#define LOCK_ROUNDS 100 /* pauses of 40 to 140 cycles each, for a mutex that is held for some hundred cycles */
+
+/* Nanoseconds. */
+#define LEAST_SPINNING 100000
+#define LONGEST_SPINNING 250000
+#define LONGEST_YIELDING 1000000
 
 /* One call of parallel_for, on its caller's stack. */
 typedef struct Job {
@@ -70,16 +73,31 @@ static int64_t nanoseconds(void) {
   return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Waits for |is_over|, but not for long: some dozen microseconds, in which nothing else is let to the processor, and
- * then about as long as a chunk took, |chunk| nanoseconds, in which whatever wants the processor gets it.  Who
- * waits for another's last chunk so is there when it ends.  Asleep it would be late by the time that the system takes
- * to wake a thread, a good part of a millisecond on some, by when the other sleeps in turn: and so job after job. */
+static int64_t bounded(int64_t value, int64_t least, int64_t most) {
+  return value < least ? least : value < most ? value : most;
+}
+
+/* Until |is_over|, or |end|; whether it is. */
+static bool spin(bool (*is_over)(const void *), const void *what, int64_t end) {
+  enum { ROUNDS = 16 }; /* for each look at the clock */
+  do {
+    for (int i = 0; i < ROUNDS; i++) {
+      if (is_over(what)) return true;
+      pause_briefly();
+    }
+  } while (nanoseconds() < end);
+  return false;
+}
+
+/* Waits for |is_over|, but not for long: a quarter of the time that a chunk took, |chunk| nanoseconds, in which nothing
+ * else is let to the processor, and then about as long as the chunk took, in which whatever wants the processor gets
+ * it.  Who waits for another's last chunk so is there when it ends.  Asleep it would be late by the time that the
+ * system takes to wake a thread, a good part of a millisecond on some, by when the other sleeps in turn: and so job
+ * after job. A processor that was let go comes back later still, once another thread's time is over: some milliseconds.
+ * So it is kept as long as chunks of equal work may end apart. */
 static void spin_until(bool (*is_over)(const void *), const void *what, int64_t chunk) {
-  for (int i = 0; i < SPIN_ROUNDS; i++) {
-    if (is_over(what)) return;
-    pause_briefly();
-  }
-  int64_t end = nanoseconds() + (chunk < LONGEST_YIELDING ? chunk : LONGEST_YIELDING);
+  if (spin(is_over, what, nanoseconds() + bounded(chunk / 4, LEAST_SPINNING, LONGEST_SPINNING))) return;
+  int64_t end = nanoseconds() + bounded(chunk, 0, LONGEST_YIELDING);
   while (nanoseconds() < end) {
     if (is_over(what)) return;
     sched_yield();

@@ -1,5 +1,5 @@
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* RUSAGE_THREAD */
+#define _GNU_SOURCE /* RUSAGE_THREAD, syscall */
 #endif
 
 #include "xlac/thread_pool.h"
@@ -15,7 +15,9 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -89,6 +91,14 @@ static long count_sleeps(void) {
   return usage.ru_nvcsw;
 }
 
+/* How often this thread has let its processor go: it calls this instead of the C library's. */
+static _Thread_local long yields;
+
+int sched_yield(void) {
+  yields++;
+  return (int)syscall(SYS_sched_yield);
+}
+
 static int64_t microseconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -123,6 +133,32 @@ static void thread_pool_caller_stays_awake_for_a_chunk(void **state) {
     awake += count_sleeps() == before;
   }
   assert_true(2 * awake >= waited);
+  xlac_thread_pool_destroy(pool);
+}
+
+/* The caller's chunks take 600 us, those of others 60 us more. */
+static void work_nearly_evenly(void *context, int64_t index, int64_t worker) {
+  int64_t end = microseconds() + (worker == 0 ? 600 : 660);
+  while (microseconds() < end) continue;
+  ((Ended *)context)[index] = (Ended){worker, microseconds()};
+}
+
+/* Nor does it let its processor go for a small part of a chunk: who gets it keeps it for some milliseconds.  Of the
+ * jobs in which the caller waits so long, whatever else the machine does, it keeps it in most. */
+static void thread_pool_caller_keeps_its_processor_for_a_part_of_a_chunk(void **state) {
+  (void)state;
+  XlacThreadPool *pool = xlac_thread_pool_create(2);
+  int waited = 0, kept = 0;
+  for (int i = 0; i < 200; i++) {
+    Ended ended[2];
+    long before = yields;
+    xlac_thread_pool_parallel_for(pool, work_nearly_evenly, ended, 2);
+    int64_t late = ended[1].at - ended[0].at;
+    if (ended[1].worker == 0 || late < 30 || late > 90) continue;
+    waited++;
+    kept += yields == before;
+  }
+  assert_true(2 * kept >= waited);
   xlac_thread_pool_destroy(pool);
 }
 
@@ -233,6 +269,7 @@ int main(void) {
       cmocka_unit_test(thread_pool_runs_each_chunk_once),
       cmocka_unit_test(thread_pool_runs_many_small_jobs),
       cmocka_unit_test(thread_pool_caller_stays_awake_for_a_chunk),
+      cmocka_unit_test(thread_pool_caller_keeps_its_processor_for_a_part_of_a_chunk),
       cmocka_unit_test(thread_pool_of_one_stays_in_the_thread),
       cmocka_unit_test(thread_pool_destroy_without_a_job),
       cmocka_unit_test(thread_pool_bodies_may_call_again),
