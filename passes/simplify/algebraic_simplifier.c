@@ -46,7 +46,10 @@ static RuleIndex *index_rules(Arena *arena, const HloPassOptions *options) {
   for (size_t s = 0; s < sizeof(sets) / sizeof(sets[0]); s++) index_set(index, sets[s]);
   for (size_t s = 0; s < sizeof(fast) / sizeof(fast[0]) && fast_math; s++) index_set(index, fast[s]);
   if (options != NULL && options->excess_precision) index_set(index, algebraic_excess_rules());
-  if (options != NULL && machine_has_buffer(options->machine)) index_set(index, algebraic_oncore_rules());
+  if (options != NULL && machine_has_buffer(options->machine)) {
+    index_set(index, algebraic_oncore_rules());
+    index_set(index, algebraic_oncore_compare_rules());
+  }
   return index;
 }
 

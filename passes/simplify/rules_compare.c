@@ -119,21 +119,49 @@ static HloInstruction *extreme_instead(const HloInstruction *a, const HloInstruc
   return found;
 }
 
-/* a > b → max(a, b) > b,  a <= b → max(a, b) <= b, and with min, < and >= : NaN in either is NaN in both.  Where a is
- * made from the sums of a contraction, which then end as the larger (a layer and what its gradient passes through), and
- * others read only that. */
-static HloInstruction *compare_ended(HloInstruction *instruction) {
-  enum { MOST_STEPS = 6 };
+/* Whether |extreme|, the maximum or minimum of |a| and something else, is better asked than a. */
+typedef bool (*BetterAsked)(const HloInstruction *a, const HloInstruction *extreme);
+
+/* a > b → max(a, b) > b,  a <= b → max(a, b) <= b, and with min, < and >= : NaN in either is NaN in both.  Where others
+ * read only the extreme, and it |is_better|. */
+static HloInstruction *ask_extreme(HloInstruction *instruction, BetterAsked is_better) {
   if (is_total_order(instruction)) return NULL;
   for (int i = 0; i < 2; i++) {
     HloInstruction *a = instruction->operands[i], *b = instruction->operands[1 - i];
     ComparisonDirection direction = direction_of(instruction);
     if (i == 1) direction = comparison_direction_exchanged(direction);
-    HloInstruction *extreme = a != b && ends_sums(a, MOST_STEPS) ? extreme_instead(a, b, direction) : NULL;
-    if (extreme == NULL) continue;
+    HloInstruction *extreme = a != b ? extreme_instead(a, b, direction) : NULL;
+    if (extreme == NULL || !is_better(a, extreme)) continue;
     return i == 0 ? compare_of(instruction, instruction, extreme, b) : compare_of(instruction, instruction, b, extreme);
   }
   return NULL;
+}
+
+static bool is_made_of_sums(const HloInstruction *a, const HloInstruction *extreme) {
+  enum { MOST_STEPS = 6 };
+  (void)extreme;
+  return ends_sums(a, MOST_STEPS);
+}
+
+/* Where a is made from the sums of a contraction, which then end as the larger: a layer and what its gradient passes
+ * through. */
+static HloInstruction *compare_ended(HloInstruction *instruction) {
+  return ask_extreme(instruction, is_made_of_sums);
+}
+
+static bool is_kept(const HloInstruction *a, const HloInstruction *extreme) {
+  (void)a;
+  for (int32_t u = 0; u < extreme->user_count; u++) {
+    HloOpcode opcode = extreme->users[u]->opcode;
+    if (hlo_opcode_has(opcode, OP_CONTRACTION) || opcode == HLO_REDUCE_WINDOW) return true;
+  }
+  return false;
+}
+
+/* Where the larger is in memory for a contraction or windows: a, which is made from what is there as well (what a norm
+ * normalises), is not stored beside it for the gradient. */
+static HloInstruction *compare_kept(HloInstruction *instruction) {
+  return ask_extreme(instruction, is_kept);
 }
 
 /* select(p, c, d) < e → select(p, c < e, d < e) for constants, which folds and leaves p, ~p or a constant; likewise of
@@ -316,5 +344,10 @@ AlgebraicRules algebraic_compare_rules(void) {
       {HLO_ABS, "abs-of-positive", abs_of_positive},
       {HLO_SELECT, "select-compared", select_compared},
   };
+  return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};
+}
+
+AlgebraicRules algebraic_oncore_compare_rules(void) {
+  static const AlgebraicRule rules[] = {{HLO_COMPARE, "compare-kept", compare_kept}};
   return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};
 }
