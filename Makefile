@@ -58,6 +58,12 @@ ROOMS := base base/packing base/page \
          parser $(patsubst %/,%,passes $(sort $(wildcard passes/*/))) \
          $(patsubst %/,%,codegen $(sort $(wildcard codegen/*/ codegen/oncore/*/))) \
          compiler compiler/options runtime/arrays runtime/collectives runtime/engines runtime/remote runtime/standalone library cli
+# Of some rooms programs are others: they would take the place of those of all rooms, whose tests are still there.
+ifeq ($(origin ROOMS),command line)
+ifneq ($(origin BUILD),command line)
+$(error ROOMS="..." needs a folder of its own: BUILD=build/mine)
+endif
+endif
 SOURCES := $(sort $(wildcard $(addsuffix /*.c,$(ROOMS))))
 TEST_SOURCES := $(filter %_test.c,$(SOURCES))
 TESTING_SOURCES := $(filter %_testing.c,$(SOURCES))

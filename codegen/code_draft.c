@@ -62,8 +62,8 @@ Status code_draft_make_plans(CodeDraft *draft, const HloModule *module, DiagSink
   ModulePlans *plans = ARENA_NEW(draft->arena, ModulePlans);
   int64_t off_core;
   RETURN_IF_ERROR(find_off_core(draft, module, diag, &off_core));
-  RETURN_IF_ERROR(module_plans_make(draft->arena, module, draft->kernels, draft->target.machine, &draft->tiler,
-                                    &draft->written, draft->plans_detail, diag, plans));
+  const PlannedModule planned = {module, draft->kernels, draft->target.machine, &draft->tiler};
+  RETURN_IF_ERROR(module_plans_make(draft->arena, &planned, &draft->written, draft->plans_detail, diag, plans));
   plans->off_core = off_core;
   draft->plans = plans;
   return STATUS_OK;

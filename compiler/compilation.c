@@ -304,8 +304,8 @@ Status compilation_read_plans(Compilation *compilation) {
     status = written_plans_take_program(compilation->arena, compilation->program->plan, options->machine,
                                         compilation->diag, &draft->written);
   } else {
-    status = written_plans_load(compilation->arena, compilation->module, draft->kernels, options->machine,
-                                options->plans, &draft->tiler, compilation->diag, &draft->written);
+    const PlannedModule planned = {compilation->module, draft->kernels, options->machine, &draft->tiler};
+    status = written_plans_load(compilation->arena, &planned, options->plans, compilation->diag, &draft->written);
   }
   RETURN_IF_ERROR(status);
   phase_times_end(&compilation->phases, "plan file", start);

@@ -168,12 +168,13 @@ static void advise(PlanMaker *maker) {
   }
 }
 
-Status module_plans_make(Arena *arena, const HloModule *module, const KernelTable *kernels,
-                         const MachineDescription *machine, const TilerOptions *options, const WrittenPlans *written,
-                         PlansDetail detail, DiagSink *diag, ModulePlans *out_plans) {
-  PlanMaker maker = {.arena = arena, .machine = machine, .options = options, .written = written, .detail = detail};
-  maker.times = hlo_execution_counts(arena, module, 1);
-  add_kernels(&maker, kernels);
+Status module_plans_make(Arena *arena, const PlannedModule *planned, const WrittenPlans *written, PlansDetail detail,
+                         DiagSink *diag, ModulePlans *out_plans) {
+  const MachineDescription *machine = planned->machine;
+  PlanMaker maker = {.arena = arena, .machine = machine, .written = written, .detail = detail};
+  maker.options = planned->options;
+  maker.times = hlo_execution_counts(arena, planned->module, 1);
+  add_kernels(&maker, planned->kernels);
   RETURN_IF_ERROR(make_plans(&maker, diag));
   for (int64_t i = 0; i < maker.plans.count; i++) {
     maker.plans.data[i].use_count = maker.uses.data[i].count;
@@ -188,7 +189,7 @@ Status module_plans_make(Arena *arena, const HloModule *module, const KernelTabl
                              .uses = maker.sequence.data,
                              .identity_count = (int32_t)maker.plan_of_identity.count,
                              .plan_of_identity = maker.plan_of_identity.data,
-                             .bound = module_bound_find(module, machine),
+                             .bound = module_bound_find(planned->module, machine),
                              .known_spaces = ARENA_NEW(arena, IntMap)};
   int_map_init(out_plans->known_spaces, arena);
   return STATUS_OK;

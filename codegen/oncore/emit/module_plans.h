@@ -84,14 +84,12 @@ typedef struct ModulePlans {
   IntMap *known_spaces;    /* commands of plans → PlanSpace; what has been laid out, shared by copies */
 } ModulePlans;
 
-/* Plans of |kernels|, those of the scheduled |module|, equal ones once, by plan_for_kernel, |written| first (NULL:
- * none), xlac's own under options->scheme; in |arena|.  STATUS_EXHAUSTED ("oncore-scheme") where that takes more than
- * the Buffer.  With proofs, STATUS_INVALID when one has a fault (a bug of the tiler: reported as
- * plan_verdict_report does); other errors as those of tiler_plan and plan_check. */
-MUST_USE Status module_plans_make(Arena *arena, const HloModule *module, const KernelTable *kernels,
-                                  const MachineDescription *machine, const TilerOptions *options,
-                                  const WrittenPlans *written, PlansDetail detail, DiagSink *diag,
-                                  ModulePlans *out_plans);
+/* Plans of the Kernels of |planned|, equal ones once, by plan_for_kernel, |written| first (NULL: none), xlac's own
+ * under the scheme that is asked for; in |arena|.  STATUS_EXHAUSTED ("oncore-scheme") where that takes more than the
+ * Buffer.  With proofs, STATUS_INVALID when one has a fault (a bug of the tiler: reported as plan_verdict_report does);
+ * other errors as those of tiler_plan and plan_check. */
+MUST_USE Status module_plans_make(Arena *arena, const PlannedModule *planned, const WrittenPlans *written,
+                                  PlansDetail detail, DiagSink *diag, ModulePlans *out_plans);
 
 /* Whether |plan| works in the space that all plans with residents share. */
 bool module_plans_is_resident(const ModulePlans *plans, int32_t plan);

@@ -11,8 +11,8 @@ static Status make(Fixture *fixture, const char *text, const MachineDescription 
                    ModulePlans *out_plans) {
   TilerOptions options = {0};
   const HloModule *module = make_module(fixture, text);
-  return module_plans_make(fixture->arena, module, make_kernels(fixture, module), machine, &options, NULL, detail,
-                           &fixture->diag, out_plans);
+  const PlannedModule planned = {module, make_kernels(fixture, module), machine, &options};
+  return module_plans_make(fixture->arena, &planned, NULL, detail, &fixture->diag, out_plans);
 }
 
 /* One plan for both exponentials, another for the negation. */

@@ -19,9 +19,9 @@ static void make(Fixture *fixture, const char *text, Made *made) {
   const VecTarget target = {.vector_bits = 256};
   TilerOptions options = {0};
   made->kernels = make_kernels(fixture, module);
-  assert_int_equal(module_plans_make(fixture->arena, module, made->kernels, machine, &options, NULL, PLANS_ALONE,
-                                     &fixture->diag, &made->plans),
-                   STATUS_OK);
+  const PlannedModule planned = {module, made->kernels, machine, &options};
+  Status status = module_plans_make(fixture->arena, &planned, NULL, PLANS_ALONE, &fixture->diag, &made->plans);
+  assert_int_equal(status, STATUS_OK);
   assert_int_equal(module_plans_lay_out(fixture->arena, &made->plans, &target, 1, &fixture->diag), STATUS_OK);
   made->table = tile_table_make(fixture->arena, &made->plans, made->kernels);
 }

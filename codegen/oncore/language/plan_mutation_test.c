@@ -307,8 +307,8 @@ static void ask_checker(Arena *arena, const Subject *subject, StringView text, C
   WrittenPlans plans;
   *out_verdict = (CheckerVerdict){.file = {SV("mutant.vplan"), text}};
   diag_sink_init(&out_verdict->diag, arena);
-  Status status = written_plans_load(arena, subject->module, subject->kernels, subject->machine, &out_verdict->file,
-                                     &subject->options, &out_verdict->diag, &plans);
+  const PlannedModule planned = {subject->module, subject->kernels, subject->machine, &subject->options};
+  Status status = written_plans_load(arena, &planned, &out_verdict->file, &out_verdict->diag, &plans);
   out_verdict->is_refused = status != STATUS_OK;
   assert_int_equal(out_verdict->is_refused, out_verdict->diag.error_count > 0);
   for (const Diagnostic *told = out_verdict->diag.first; told != NULL; told = told->next) {
@@ -403,8 +403,8 @@ static void load_subjects(Fixture *fixture, SubjectArray *subjects) {
       Subject subject = {.module_path = module_paths[m], .module = module, .kernels = kernels, .machine = machine};
       subject.options.pipeline_depth = machines[t].depth;
       ModulePlans plans;
-      Status status = module_plans_make(fixture->arena, module, kernels, machine, &subject.options, NULL, PLANS_PROVED,
-                                        &fixture->diag, &plans);
+      const PlannedModule planned = {module, kernels, machine, &subject.options};
+      Status status = module_plans_make(fixture->arena, &planned, NULL, PLANS_PROVED, &fixture->diag, &plans);
       /* three slots may not fit; of producers without order the language cannot say all edges */
       if (status == STATUS_EXHAUSTED && machines[t].depth > 0) continue;
       if (status == STATUS_UNSUPPORTED && machines[t].is_unordered) continue;

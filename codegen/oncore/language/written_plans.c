@@ -69,20 +69,20 @@ static Status check_plan(Arena *arena, const MachineDescription *machine, const 
   return STATUS_OK;
 }
 
-Status written_plans_load(Arena *arena, const HloModule *module, const KernelTable *kernels,
-                          const MachineDescription *machine, const SourceFile *source, const TilerOptions *options,
-                          DiagSink *diag, WrittenPlans *out_plans) {
+Status written_plans_load(Arena *arena, const PlannedModule *planned, const SourceFile *source, DiagSink *diag,
+                          WrittenPlans *out_plans) {
+  const MachineDescription *machine = planned->machine;
   int32_t kernel_count;
-  const PlanKernel *named = named_kernels(arena, kernels, &kernel_count);
+  const PlanKernel *named = named_kernels(arena, planned->kernels, &kernel_count);
   PlanFile file;
   *out_plans = (WrittenPlans){0};
   RETURN_IF_ERROR(plan_parse(arena, source, machine, named, kernel_count, diag, &file));
-  RETURN_IF_ERROR(check_digest(arena, &file, module, machine, diag));
+  RETURN_IF_ERROR(check_digest(arena, &file, planned->module, machine, diag));
   WrittenPlan *plans = ARENA_NEW_ARRAY(arena, WrittenPlan, file.count);
   Status status = STATUS_OK;
   for (int32_t p = 0; p < file.count; p++) {
     plans[p].plan = file.plans[p];
-    Status checked = check_plan(arena, machine, options, diag, &plans[p]);
+    Status checked = check_plan(arena, machine, planned->options, diag, &plans[p]);
     if (checked != STATUS_OK) status = checked;
   }
   *out_plans = (WrittenPlans){file.count, plans};

@@ -6,12 +6,11 @@
 #include "codegen/oncore/tiling/plan_choice.h"
 #include "hlo/ir/hlo_module.h"
 
-/* The plans of |source| for |kernels|, those of the scheduled |module|, on |machine|, in |arena|.  STATUS_INVALID with
+/* The plans of |source| for Kernels of |planned|, in |arena|.  STATUS_INVALID with
  * located diagnostics for whatever is wrong: as a text (plan_parser.h), for its Kernel (plan_meaning.h), as a program
  * (plan_check.h), or because its digest is another module's or machine's ("plan-stale"). */
-MUST_USE Status written_plans_load(Arena *arena, const HloModule *module, const KernelTable *kernels,
-                                   const MachineDescription *machine, const SourceFile *source,
-                                   const TilerOptions *options, DiagSink *diag, WrittenPlans *out_plans);
+MUST_USE Status written_plans_load(Arena *arena, const PlannedModule *planned, const SourceFile *source, DiagSink *diag,
+                                   WrittenPlans *out_plans);
 
 /* The plan of a program of its own, whose Kernel says what it reads and writes: whether its operations fit
  * (tile_kernel.h), proved and priced.  STATUS_INVALID with located diagnostics for whatever is wrong. */

@@ -2,8 +2,17 @@
 #ifndef XLAC_CODEGEN_ONCORE_TILING_PLAN_CHOICE_H
 #define XLAC_CODEGEN_ONCORE_TILING_PLAN_CHOICE_H
 
+#include "codegen/kernel/kernel_table.h"
 #include "codegen/oncore/plan/plan_check.h"
 #include "codegen/oncore/tiling/tiler.h"
+
+/* A scheduled module, whose Kernels get plans on |machine|, xlac's own by |options|. */
+typedef struct PlannedModule {
+  const HloModule *module;
+  const KernelTable *kernels;
+  const MachineDescription *machine;
+  const TilerOptions *options;
+} PlannedModule;
 
 /* A plan that was read from a file (codegen/oncore/language), proved and priced. */
 typedef struct WrittenPlan {
