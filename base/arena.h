@@ -25,6 +25,7 @@ void arena_take(Arena *arena, Arena *taken);
 /* Frees everything allocated, keeps one block for reuse. */
 void arena_reset(Arena *arena);
 
+/* |size| bytes, zeroed; never NULL. */
 void *arena_alloc(Arena *arena, size_t size);
 void *arena_alloc_aligned(Arena *arena, size_t size, size_t alignment);
 

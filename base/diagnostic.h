@@ -46,6 +46,7 @@ typedef struct DiagSink {
   bool drops_notes; /* the latest error was not kept, so its notes are not either */
 } DiagSink;
 
+/* An empty sink; what is recorded lives in |arena|.  May be called again, which forgets what was recorded. */
 void diag_sink_init(DiagSink *sink, Arena *arena);
 
 /* Records an error and returns |status|, so that a caller can write: return diag_error(diag, STATUS_INVALID, ...). */

@@ -36,6 +36,7 @@ typedef struct IntMap {
   int64_t count, capacity;
 } IntMap;
 
+/* An empty map, which grows in |arena|.  Finding: false where the key is absent; setting replaces. */
 void int_map_init(IntMap *map, Arena *arena);
 bool int_map_find(const IntMap *map, uint64_t key, int64_t *out_value);
 void int_map_set(IntMap *map, uint64_t key, int64_t value);

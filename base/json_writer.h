@@ -16,6 +16,8 @@ typedef struct JsonWriter {
   bool after_key;
 } JsonWriter;
 
+/* Appends to |out|, with line breaks and indents where it is |pretty|.  Begins and ends must match; in an object each
+ * value comes after its key. */
 void json_init(JsonWriter *writer, StringBuilder *out, bool pretty);
 void json_begin_object(JsonWriter *writer);
 void json_end_object(JsonWriter *writer);

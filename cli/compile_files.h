@@ -16,6 +16,7 @@ typedef enum EmitKind {
   EMIT_NONE
 } EmitKind;
 
+/* Whether |emit| asks for code at all; which of LLVM's outputs it is then. */
 bool emit_has_code(EmitKind emit);
 LlvmOutput emit_llvm_output(EmitKind emit);
 

@@ -14,6 +14,7 @@ enum {
   EXIT_BUG = 70
 };
 
+/* The exit status for what a command ended with; that of STATUS_OK is 0. */
 int exit_code_from_status(Status status);
 
 #endif

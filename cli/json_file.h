@@ -29,6 +29,7 @@ typedef ARRAY(JsonMember) JsonMembers;
 MUST_USE Status json_file_read(Arena *arena, const char *path, DiagSink *diag, JsonValue *out_value);
 void json_file_end(JsonValue *value);
 
+/* Where it stands in its file. */
 SourceLoc json_value_loc(const JsonValue *value);
 
 /* The members of |value| in order, in |arena|; STATUS_INVALID ("json") when it is no object, or has a key twice.

@@ -14,6 +14,7 @@
  * |out_options| then holds what was understood. */
 MUST_USE Status options_parse(Arena *arena, int argc, char *const *argv, DiagSink *diag, Options *out_options);
 
+/* The heading in --help, static text. */
 const char *option_group_title(OptionGroup group);
 
 /* The text of --help for the command of |options|; without one (has_command), for all of them. */

@@ -11,6 +11,7 @@ typedef struct NamedFile {
   const char *path;
 } NamedFile;
 
+/* "NAME=FILE"; false where one of the two is not there. */
 bool named_file_parse(const char *text, NamedFile *out);
 
 /* Fills the arguments of |runs|, one for each device that this process runs: from --arg, then from the files of

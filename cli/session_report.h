@@ -11,6 +11,8 @@ DiagnosticStyle session_report_style(const Options *options);
 /* Prints the diagnostics alone, for a command line that was not understood. */
 void session_report_diagnostics(const Options *options, const DiagSink *diag, const HloModule *module);
 
+/* All that a command says on standard error when it has ended: messages, and what --pass-limit, --stats, --time-report
+ * and a simulation have to tell. */
 void session_report_print(const Session *session);
 
 #endif

@@ -12,6 +12,7 @@
 #define ENTRY_NAME_PREFIX "hlo_"
 #define ENTRY_PREPARE_SUFFIX "_prepare" /* of the function that computes what is prepared */
 
+/* A C identifier. */
 bool entry_name_is_identifier(StringView name);
 
 /* Of an identifier. */

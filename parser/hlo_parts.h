@@ -18,6 +18,7 @@ typedef struct HloParts {
   IntMap async_computations; /* called by an async-start; private */
 } HloParts;
 
+/* For instructions of |module|; temporary memory is |scratch|'s until the module is finished. */
 void hlo_parts_init(HloParts *parts, HloModule *module, Arena *scratch, DiagSink *diag);
 
 /* An instruction between being given and being built.  What it points to may be temporary, but for what attributes

@@ -30,6 +30,7 @@ typedef struct PackingPieces {
  * that is not as its type says. */
 MUST_USE Status packing_pieces(Arena *arena, const PackingProblem *problem, DiagSink *diag, PackingPieces *out_pieces);
 
+/* Below, at or above 0 as |a| is before, at or after |b|. */
 int packing_compare_moment(PackingMoment a, PackingMoment b);
 
 typedef struct Span {
@@ -57,6 +58,7 @@ typedef struct Instance {
   int32_t *item_of_slot; /* -1: of size 0 */
 } Instance;
 
+/* In |arena|.  Errors are those of packing_pieces, and STATUS_INVALID ("packing-count") for too many lifetimes. */
 MUST_USE Status instance_build(Arena *arena, const PackingProblem *problem, DiagSink *diag, Instance *out_instance);
 
 /* Bytes of |item| that are alive in section |t|. */

@@ -28,6 +28,7 @@
 int kernel_value_halves(const KernelValue *value);
 #define KERNEL_DIVISION_HALVES 12 /* of a division or a root; functions take more */
 
+/* On one core of |target|, by the sums above. */
 double kernel_cycles(const Kernel *kernel, const VecTarget *target);
 
 #define KERNEL_MEMORY_CHUNK_CYCLES 16000

@@ -37,6 +37,7 @@ typedef struct IndexSpace {
   ARRAY(IndexAtom) atoms;
 } IndexSpace;
 
+/* No atoms yet; they will live in |arena|. */
 void index_space_init(IndexSpace *space, Arena *arena);
 
 IndexExpr index_constant(int64_t value);

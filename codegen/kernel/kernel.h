@@ -146,6 +146,7 @@ typedef struct KernelTransform {
   const int64_t *factors;
 } KernelTransform;
 
+/* Elements of a line: the product of the factors. */
 int64_t kernel_transform_length(const KernelTransform *transform);
 
 typedef struct KernelStage {

@@ -58,6 +58,7 @@ int32_t kernel_draft_add_fold(KernelDraft *draft, KernelFold fold);
 int32_t kernel_draft_add_stage(KernelDraft *draft);
 void kernel_draft_add_store(KernelDraft *draft, int32_t stage, KernelStore store);
 
+/* One of the Kernels that make up a Kernel of tiles. */
 void kernel_draft_add_part(KernelDraft *draft, KernelPart part);
 
 /* The Kernel: sets stage and dims of every value, and verifies (kernel_verify, whose errors it returns).  The draft is

@@ -38,6 +38,7 @@ typedef struct CpuVariant {
   const char *base; /* as LLVM calls what else may be relied on: no more than is asked of a processor */
 } CpuVariant;
 
+/* The row of |id|. */
 const CpuVariant *cpu_variant(CpuVariantId id);
 
 #endif

@@ -6,6 +6,7 @@
 
 typedef enum FeatureMention { FEATURE_ABSENT, FEATURE_GIVEN, FEATURE_DENIED } FeatureMention;
 
+/* What |features|, "+avx2,-fma" as LLVM reads it, says of |name| last; given: that is +. */
 FeatureMention feature_mention(const char *features, const char *name);
 bool feature_is_given(const char *features, const char *name);
 

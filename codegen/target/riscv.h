@@ -9,6 +9,7 @@
 #include "codegen/target/vec_target.h"
 #include "hlo/machine/description/machine_description.h"
 
+/* Of RISC-V with 64 bits: "riscv64-…". */
 bool riscv_is_triple(StringView triple);
 
 /* The processor that a command line names with |cpu| and |features|, either of which may be empty: without both, what
@@ -23,6 +24,7 @@ MUST_USE Status riscv_check(const MachineIsa *isa, DiagSink *diag);
 const char *riscv_cpu(const MachineIsa *isa, Arena *arena);
 const char *riscv_features(const MachineIsa *isa, Arena *arena);
 
+/* What code may rely on with |features|, a list of riscv_features. */
 VecTarget riscv_vec_target(const char *features);
 
 #endif

@@ -154,6 +154,7 @@ const HloValue *buffer_assignment_value(const BufferAssignment *assignment, cons
 /* The shape a value is made with (other positions may show it under another one with as many bytes). */
 const Shape *hlo_value_shape(const HloValue *value);
 
+/* Whether one of its live ranges holds |position| of the schedule. */
 bool hlo_value_is_live_at(const HloValue *value, int64_t position);
 
 /* When |buffer| holds something, as uninterrupted stretches of schedule positions, rising, in |arena|; how many. */

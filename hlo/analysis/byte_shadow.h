@@ -20,6 +20,7 @@ void byte_shadow_write(ByteShadow *shadow, Arena *arena, int64_t start, int64_t 
  * nothing. */
 int32_t byte_shadow_read(const ByteShadow *shadow, int64_t start, int64_t end, int32_t value);
 
+/* In |arena|, to be changed without the other. */
 ByteShadow byte_shadow_copy(const ByteShadow *shadow, Arena *arena);
 
 /* What both agree on. */

@@ -24,6 +24,8 @@ typedef struct CallGraph {
  * flatten-call-graph removes that), is both sequential and embedded, or calls itself. */
 MUST_USE Status call_graph_build(Arena *arena, const HloModule *module, DiagSink *diag, const CallGraph **out_graph);
 
+/* Whether it runs as a sequence: the entry, what loops, branches and calls run.  The caller: the instruction that runs
+ * it so; NULL: none. */
 bool call_graph_is_sequential(const CallGraph *graph, const HloComputation *computation);
 HloInstruction *call_graph_caller(const CallGraph *graph, const HloComputation *computation);
 

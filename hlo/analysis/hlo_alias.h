@@ -81,8 +81,10 @@ typedef struct HloAlias {
   ARRAY(AliasJoin) joins; /* of hlo_alias_build, not of hlo_alias_unite */
 } HloAlias;
 
+/* Those of |module|'s entry, in |arena|. */
 HloEntryLeaves hlo_entry_leaves(Arena *arena, const HloModule *module);
 
+/* The sets of all values once every edge is granted or a conflict, in |arena|; what it is made of must live as long. */
 HloAlias *hlo_alias_build(Arena *arena, const HloDataflow *dataflow, const HloOrdering *ordering,
                           const HloLiveness *liveness);
 

@@ -48,6 +48,7 @@ typedef struct LiveNeeds {
   const LiveNeed *needs;
 } LiveNeeds;
 
+/* By value of |dataflow|, in |arena|. */
 const HloLiveness *hlo_liveness_build(Arena *arena, const HloDataflow *dataflow, const HloOrdering *ordering);
 
 /* All moments at which |value| must be there, ascending: what hlo_liveness_build makes its ranges of.  In |arena|. */

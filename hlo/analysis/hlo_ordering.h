@@ -18,6 +18,7 @@ typedef struct HloOrdering {
   const int32_t *span_ends;
 } HloOrdering;
 
+/* |sequences|, by computation id, laid out for |graph|, in |arena|. */
 const HloOrdering *hlo_ordering_build(Arena *arena, const CallGraph *graph, const HloSequence *sequences);
 
 /* A sequence per computation of an unscheduled module in which updates in place (in-place pairs, loop-state results,

@@ -21,6 +21,7 @@ typedef struct ShapeNodesCache {
   IntMap tables;
 } ShapeNodesCache;
 
+/* Tables are made when they are asked for, once for each shape, in |arena|. */
 void shape_nodes_init(ShapeNodesCache *cache, Arena *arena);
 const ShapeNodes *shape_nodes(ShapeNodesCache *cache, const Shape *shape);
 

@@ -10,6 +10,7 @@
 
 #include "hlo/ir/hlo_module.h"
 
+/* STATUS_INVALID when anything was reported. */
 MUST_USE Status hlo_verify(const HloModule *module, DiagSink *diag);
 
 /* Sends and receives between devices that can never end, "verify-transfer": for a verified module as it was written,

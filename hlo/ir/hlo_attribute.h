@@ -317,6 +317,7 @@ typedef struct HloAttrInfo {
   HloEnumId enumeration;
 } HloAttrInfo;
 
+/* The row of |id| in hlo_attribute.def. */
 const HloAttrInfo *hlo_attr_info(HloAttrId id);
 
 /* Words of an enumeration.  From text: -1 when unknown. */

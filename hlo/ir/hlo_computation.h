@@ -38,6 +38,7 @@ HloInstruction *hlo_computation_add_constant(HloComputation *computation, const 
 /* The parameter with this number, NULL when there is none. */
 HloInstruction *hlo_computation_parameter(const HloComputation *computation, int64_t number);
 
+/* |root| is one of the computation's instructions. */
 void hlo_computation_set_root(HloComputation *computation, HloInstruction *root);
 
 /* An instruction equal to |instruction| but for operands and name; attributes are shared (they are immutable), control
@@ -90,6 +91,7 @@ bool hlo_instruction_equal_attrs(const HloInstruction *a, const HloInstruction *
 /* Equal computations hash alike. */
 uint64_t hlo_computation_hash(const HloComputation *computation);
 
+/* As text of HLO: a scheduled one in its order, else each instruction after its operands. */
 void hlo_computation_print(StringBuilder *out, const HloComputation *computation, const HloPrintOptions *options);
 
 #endif

@@ -134,6 +134,7 @@ void hlo_module_take(HloModule *module, HloModule *from);
 bool hlo_module_equal(const HloModule *a, const HloModule *b);
 uint64_t hlo_module_hash(const HloModule *module);
 
+/* As text of HLO, which reads back as an equal module unless |options| leave things out. */
 void hlo_module_print(StringBuilder *out, const HloModule *module, const HloPrintOptions *options);
 
 /* The Python line an instruction came from, "file:line (function)", from its metadata or through the stack-frame

@@ -143,6 +143,7 @@ static inline bool hlo_opcode_is_function(HloOpcode opcode) {
   return cost >= OP_COST_EXP && cost <= OP_COST_POWER;
 }
 
+/* As HLO spells it; static text. */
 const char *hlo_opcode_text(HloOpcode opcode);
 
 /* False when |text| names no opcode; |out_opcode| is then untouched. */

@@ -18,6 +18,7 @@ void hlo_worklist_init(HloWorklist *list, Arena *scratch);
 /* Nothing happens when |instruction| was added before, whether or not it has been taken since. */
 void hlo_worklist_add(HloWorklist *list, const HloInstruction *instruction);
 
+/* Each of its users, by hlo_worklist_add. */
 void hlo_worklist_add_users(HloWorklist *list, const HloInstruction *instruction);
 
 /* The instruction that was added last of those that are left; NULL: none is. */

@@ -149,6 +149,7 @@ void xlac_module_destroy(XlacModule *module);
 /* The module as HLO text, zero-terminated; |out_size| may be NULL.  Ended by xlac_free. */
 XlacStatus xlac_module_print(XlacModule *module, char **out_text, size_t *out_size);
 
+/* What the library gave that is to be ended so; NULL is nothing. */
 void xlac_free(void *memory);
 
 /* --- executables --- */

@@ -9,6 +9,7 @@ typedef struct ControlEdges {
   IntMap ends; /* ids of instructions that have or are control predecessors */
 } ControlEdges;
 
+/* Of |computation| as it is now, in |scratch|. */
 void control_edges_init(ControlEdges *edges, const HloComputation *computation, Arena *scratch);
 bool control_edges_touch(const ControlEdges *edges, const HloInstruction *instruction);
 

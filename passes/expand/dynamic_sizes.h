@@ -14,6 +14,7 @@ typedef struct DynamicSizes {
   IntMap given;  /* sizes made of values, by the value and the bound: one for both is one size */
 } DynamicSizes;
 
+/* No sizes are known yet; in |scratch|. */
 void dynamic_sizes_init(DynamicSizes *sizes, Arena *scratch, DiagSink *diag);
 
 /* By dimension, of the array at |node| of the value's shape; NULL: it has none, as dimensions may have none. */

@@ -13,8 +13,10 @@ typedef struct GraphBuilder {
   Arena *scratch;
 } GraphBuilder;
 
+/* The module's. */
 ShapeTable *graph_shapes(const GraphBuilder *builder);
 
+/* A new instruction of |count| |operands|, with |origin|'s metadata but not its frontend attributes and sharding. */
 HloInstruction *graph_add(GraphBuilder *builder, HloOpcode opcode, const Shape *shape, HloInstruction *const *operands,
                           int count);
 

@@ -42,6 +42,7 @@ typedef struct SplitRange {
   int64_t before, after;
 } SplitRange;
 
+/* Of its operand number |operand|. */
 SplitRange hlo_split_range(const HloSplitMember *member, int operand);
 
 /* What a loop reads in the place of |operand|, which is made outside of it: an argument of which it is a conversion,

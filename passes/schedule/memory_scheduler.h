@@ -19,6 +19,7 @@ typedef enum ScheduleHeuristic {
   SCHEDULE_HEURISTIC_COUNT
 } ScheduleHeuristic;
 
+/* In the model's arena. */
 Schedule schedule_by_heuristic(const ScheduleModel *model, ScheduleHeuristic heuristic);
 
 /* An order of the least peak of all, if that is less than |below| and found within a bound of steps, twice as many for

@@ -30,6 +30,7 @@ typedef struct CompareReport {
   double mean, l2; /* of the result, when sampled */
 } CompareReport;
 
+/* Element by element by |rule|; |want| may be a sample of the result (CompareRule.sample_stride). */
 void compare_arrays(const NpyArray *want, const NpyArray *got, const CompareRule *rule, CompareReport *out_report);
 
 /* One line: the verdict, how many differ, the worst element.  |label|: "r0 f32[2,3]". */

@@ -38,6 +38,7 @@ typedef struct SeedRule {
 /* False when |name| is no kind. */
 bool seed_kind_from_text(StringView name, SeedKind *out_kind);
 
+/* h(element) of parameter |leaf|, as above. */
 uint64_t seed_hash(uint64_t seed, uint64_t leaf, uint64_t element);
 
 /* The array that is made for parameter leaf |leaf|. */

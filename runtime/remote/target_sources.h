@@ -12,6 +12,7 @@ typedef struct TargetSource {
   StringView text;
 } TargetSource;
 
+/* The sources of what runs around a module on another machine, and how many there are. */
 int target_source_count(void);
 TargetSource target_source_at(int index);
 

@@ -25,6 +25,7 @@ int64_t plan_alternatives_bytes(const MachineDescription *machine);
 PlanAlternatives plan_alternatives_find(TilingMemo *memo, const Plan *plan, const MachineDescription *machine,
                                         const TilerOptions *options);
 
+/* A line of the Buffer map, and a member of its JSON; nothing where nothing is known. */
 void plan_alternatives_text(StringBuilder *out, const Plan *plan, const PlanAlternatives *alternatives);
 void plan_alternatives_json(JsonWriter *json, const PlanAlternatives *alternatives);
 

@@ -40,6 +40,7 @@ typedef struct PlanSchemeCosts {
 MUST_USE Status plan_schemes_compare(const Plan *plan, const MachineDescription *machine, DiagSink *diag,
                                      PlanSchemeCosts *out_costs);
 
+/* A table with a line for each scheme, and a member of the map's JSON. */
 void plan_schemes_text(StringBuilder *out, const PlanSchemeCosts *costs);
 void plan_schemes_json(JsonWriter *json, const PlanSchemeCosts *costs);
 

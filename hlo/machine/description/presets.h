@@ -15,6 +15,7 @@ const MachinePreset *machine_preset_at(int index);
 /* NULL when there is none called |name|. */
 const MachinePreset *machine_preset_find(StringView name);
 
+/* Its description, in |arena|.  Errors are those of machine_description_parse: a bug of ours. */
 MUST_USE Status machine_preset_parse(Arena *arena, const MachinePreset *preset, DiagSink *diag,
                                      MachineDescription *out_machine);
 

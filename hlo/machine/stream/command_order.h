@@ -32,6 +32,7 @@ typedef struct CommandOrder {
   ARRAY(int32_t) clock; /* of the command being added, by chain */
 } CommandOrder;
 
+/* Of the commands of |stream|, none of which has been added yet; in |arena|. */
 void command_order_init(CommandOrder *order, Arena *arena, const CommandStream *stream,
                         const MachineDescription *machine);
 

@@ -153,6 +153,7 @@ typedef struct InstanceRange {
   int64_t count;
 } InstanceRange;
 
+/* The instances that |instance| waits for by edges, in the order they were added. */
 InstanceRange command_stream_edges(const CommandStream *stream, int32_t instance);
 
 /* The accesses of |instance| in the form of CommandStream.accesses. */

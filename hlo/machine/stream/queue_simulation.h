@@ -118,6 +118,7 @@ typedef struct PipelineEstimate {
   QueueLimit bound; /* of all tiles, for any number of slots: cycles: no schedule is shorter */
 } PipelineEstimate;
 
+/* |loop| has a tile at least. */
 PipelineEstimate pipeline_estimate(const MachineDescription *machine, const PipelineLoop *loop);
 
 /* The smallest depth with which a ring of |life| does not limit a loop of |interval| > 0 cycles a tile. */
