@@ -48,7 +48,8 @@ typedef struct Grouper {
   Arena *arena;
   HloComputation *computation;
   const HloDecisionObserver *observer;
-  bool has_buffer; /* the machine has one: what an operation does not need is moved all the same */
+  bool has_buffer;      /* the machine has one: what an operation does not need is moved all the same */
+  int64_t buffer_bytes; /* of that */
   int32_t count;
   Node *nodes;    /* post-order */
   IntMap numbers; /* instruction id → node */
@@ -263,11 +264,15 @@ static bool may_overwrite(const Grouper *grouper, int32_t group, const Node *nod
   return false;
 }
 
-/* The factors of |contraction| are no smaller than its sums.  Each tile of sums reads its share of them, and the more
- * of what is made with the sums is in the Buffer, the smaller are the tiles. */
-static bool has_large_factors(const HloInstruction *contraction) {
+/* The factors of |contraction| have too many bytes beside its sums.  By themselves sums are stored and loaded once, if
+ * they are too large to stay in the Buffer meanwhile: from half of it on.  Made with what they update, each tile of
+ * sums reads its share of the factors, and the more of what is made with the sums is in the Buffer, the smaller are the
+ * tiles: as a rule each factor comes twice. */
+static bool has_large_factors(const Grouper *grouper, const HloInstruction *contraction) {
   int64_t sums = shape_byte_size(contraction->shape);
-  return fusion_value_bytes(contraction->operands[0]) + fusion_value_bytes(contraction->operands[1]) >= sums;
+  int64_t factors = fusion_value_bytes(contraction->operands[0]) + fusion_value_bytes(contraction->operands[1]);
+  bool may_stay = sums <= grouper->buffer_bytes / 2;
+  return factors >= (may_stay ? sums : 2 * sums);
 }
 
 /* Why |node| is not made with the sums of the contraction that group |number| begins with; NULL: it is, or there is no
@@ -277,7 +282,8 @@ static const char *sums_refusal(const Grouper *grouper, int32_t number, const No
   const Group *group = &grouper->groups.data[number];
   bool reads = false;
   if (group->nests[0].kind != LOOP_NEST_SUMS) return NULL;
-  if (has_large_factors(group->nests[0].contraction)) return "the contraction's factors are no smaller than its sums";
+  if (has_large_factors(grouper, group->nests[0].contraction))
+    return "the contraction's factors are large beside its sums";
   for (int32_t i = 0; i < group->count; i++)
     reads = reads || hlo_instruction_uses(node->instruction, grouper->nodes[group->members[i]].instruction);
   if (!reads) return "it is not made from what the contraction makes";
@@ -426,6 +432,60 @@ static void place(Grouper *grouper, int32_t node) {
   join(grouper, best, node, &best_nest);
 }
 
+/* --- what only a group reads --- */
+
+/* Whether all users of |made| are members of group |number|, each of which reads it element by element. */
+static bool is_only_read_in_step(const Grouper *grouper, int32_t number, const HloInstruction *made) {
+  for (int32_t u = 0; u < made->user_count; u++) {
+    const HloInstruction *user = made->users[u];
+    if (!is_member(grouper, number, user)) return false;
+    if (!fusion_reads_in_place(&grouper->nodes[node_of(grouper, user)].reads, made)) return false;
+  }
+  return made->user_count > 0 && !hlo_instruction_is_root(made);
+}
+
+/* Whether |node|, a group of its own, may be made where group |number| reads it.  Nothing lies between them: a path
+ * from a member to it would have been one to the member that reads it. */
+static bool may_take_in(const Grouper *grouper, int32_t number, int32_t node) {
+  const Node *made = &grouper->nodes[node];
+  const Group *group = &grouper->groups.data[number];
+  bool is_alone = made->group >= 0 && made->group != number && grouper->groups.data[made->group].count == 1;
+  if (!is_alone || made->nest.kind != LOOP_NEST_ELEMENTS || group->count == MEMBER_LIMIT) return false;
+  if (group->instruction_count + fusion_instruction_count(made->instruction) > INSTRUCTION_LIMIT) return false;
+  return is_only_read_in_step(grouper, number, made->instruction) && nests_unite(group, &made->nest) &&
+         operand_count(grouper, number, made) <= OPERAND_LIMIT;
+}
+
+/* Adds |node| to group |number| before its users. */
+static void take_in(Grouper *grouper, int32_t number, int32_t node) {
+  Group *group = &grouper->groups.data[number];
+  int32_t at = group->count++;
+  for (; at > 0 && group->members[at - 1] > node; at--) {
+    group->members[at] = group->members[at - 1];
+    group->nests[at] = group->nests[at - 1];
+  }
+  group->members[at] = node;
+  group->nests[at] = grouper->nodes[node].nest;
+  group->instruction_count += fusion_instruction_count(grouper->nodes[node].instruction);
+  grouper->groups.data[grouper->nodes[node].group].count = 0;
+  grouper->nodes[node].group = number;
+  observe(grouper, number, &grouper->nodes[node], true, "only what updates arrays by a contraction's sums reads it");
+}
+
+/* What a group that begins with a contraction reads element by element, and nobody else does, is not made from its sums
+ * and has not joined: a share of a weight that is added to its gradient. */
+static void take_in_operands(Grouper *grouper, int32_t number) {
+  for (int32_t i = 0; i < grouper->groups.data[number].count; i++) {
+    const HloInstruction *member = grouper->nodes[grouper->groups.data[number].members[i]].instruction;
+    for (int k = 0; k < member->operand_count; k++) {
+      int32_t node = node_of(grouper, member->operands[k]);
+      if (node < 0 || !may_take_in(grouper, number, node)) continue;
+      take_in(grouper, number, node);
+      i++; /* it stands before the member at hand */
+    }
+  }
+}
+
 /* --- writing --- */
 
 /* An instruction outside of the group needs it. */
@@ -528,6 +588,7 @@ static bool fuse_results(HloComputation *computation, const HloPassOptions *opti
   control_edges_init(&control, computation, arena);
   Grouper grouper = {.arena = arena, .observer = options->decisions};
   grouper.has_buffer = machine_has_buffer(options->machine);
+  if (grouper.has_buffer) grouper.buffer_bytes = machine_buffer_usable(options->machine);
   *out_is_done = true;
   if (control.ends.count == 0) {
     init_grouper(&grouper, computation);
@@ -535,6 +596,7 @@ static bool fuse_results(HloComputation *computation, const HloPassOptions *opti
   }
   for (int32_t g = 0; g < grouper.groups.count; g++) {
     if (grouper.groups.data[g].count < 2) continue;
+    if (grouper.groups.data[g].nests[0].kind == LOOP_NEST_SUMS) take_in_operands(&grouper, g);
     if (write_group(&grouper, g)) *out_is_done = false;
     changed = true;
   }
