@@ -7,7 +7,7 @@
 
 /* Kernels of a module that are looked at, those first that load the most again; what they load again is one of so many
  * parts of what the module moves; plans that each is tried in, of each room. */
-enum { MOST_KERNELS = 4, LEAST_SHARE = 100, MOST_PLANS = 2 };
+enum { MOST_KERNELS = 12, LEAST_SHARE = 100, MOST_PLANS = 2 };
 
 typedef struct Saver {
   Arena *arena;
