@@ -189,7 +189,8 @@ Status hlo_pass_pipeline_run(HloPassPipeline *pipeline, HloModule *module, const
 /* --- pipelines from names --- */
 
 static Status unknown_pass(StringView name, DiagSink *diag) {
-  Status status = diag_error(diag, STATUS_INVALID, NO_LOC, "pass-unknown", "there is no pass '%.*s'", SV_ARG(name));
+  Status status = diag_error(diag, STATUS_INVALID, NO_LOC, "pass-unknown",
+                             "there is no pass '%.*s'; '--print-passes' lists them", SV_ARG(name));
   NearestWord nearest = nearest_word_begin(name);
   for (int i = 0; i < hlo_pass_count(); i++) nearest_word_offer(&nearest, sv_from_cstring(hlo_pass_at(i)->name));
   nearest_word_note(&nearest, diag);
