@@ -61,7 +61,7 @@ static int kernel_cost(const Kernel *kernel, const KernelStrategy *strategy) {
   if (kernel_form_is_block(strategy->form)) cost += BLOCKS_COST;
   for (int s = 0; s < kernel->stage_count; s++) {
     const KernelTransform *transform = kernel->stages[s].transform;
-    if (transform != NULL) cost += PASS_COST * transform->factor_count;
+    if (transform != NULL) cost += PASS_COST * kernel_transform_passes(transform);
   }
   for (int p = 0; p < kernel->part_count; p++) cost += kernel_cost(kernel->parts[p].kernel, &strategy->parts[p]);
   return cost;

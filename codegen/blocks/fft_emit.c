@@ -158,6 +158,98 @@ static void pass_in_lanes(const FftPass *pass, int lanes) {
   ir_loop_end(&points);
 }
 
+/* --- real numbers --- */
+
+/* Place |pass->rest| of the line |base|. */
+static LLVMValueRef line_end(const FftPass *pass, LLVMValueRef base) {
+  return element(pass, base, int_of(pass->vec, pass->rest));
+}
+
+/* Numbers t to t + lanes - 1 of a line, and conjugated those that lie opposite to them, as far before |pass->rest| as
+ * they lie after 0: their sum and their difference. */
+static void load_opposite(const FftPass *pass, const LLVMValueRef from[2], LLVMValueRef t, int lanes, FftComplex *sum,
+                          FftComplex *difference) {
+  LLVMBuilderRef b = pass->vec->builder;
+  LLVMValueRef opposite = LLVMBuildSub(b, int_of(pass->vec, pass->rest + 1 - lanes), t, "");
+  FftComplex here = load(pass, from, t, lanes), there = load(pass, from, opposite, lanes);
+  there = (FftComplex){vec_reverse(pass->vec, there.re, lanes), vec_reverse(pass->vec, there.im, lanes)};
+  *sum = (FftComplex){LLVMBuildFAdd(b, here.re, there.re, ""), LLVMBuildFSub(b, here.im, there.im, "")};
+  *difference = (FftComplex){LLVMBuildFSub(b, here.re, there.re, ""), LLVMBuildFAdd(b, here.im, there.im, "")};
+}
+
+/* exp(-πik/m) from k = t on, m being |pass->rest|. */
+static FftComplex load_half_roots(const FftPass *pass, LLVMValueRef t, int lanes) {
+  LLVMValueRef table = fft_roots(pass->vec, pass->type, 2, pass->rest, FFT_ROOTS_IN_LANES, 1);
+  return load(pass, (LLVMValueRef[]){table, line_end(pass, table)}, t, lanes);
+}
+
+/* Places t to t + lanes - 1 of 2m real numbers' transform, of Z, that of their pairs: with B(k) = conj Z(m - k) it is
+ * (Z(k) + B(k))/2 - i·exp(-πik/m)·(Z(k) - B(k))/2. */
+static void step_of_pairs(const FftPass *pass, LLVMValueRef t, int lanes) {
+  const VecBuilder *vec = pass->vec;
+  LLVMBuilderRef b = vec->builder;
+  LLVMValueRef half = vec_constant_double(vec, pass->type, 0.5, lanes);
+  FftComplex even, odd;
+  load_opposite(pass, pass->from, t, lanes, &even, &odd);
+  odd = fft_product(&(FftLanes){vec, pass->type, lanes}, odd, load_half_roots(pass, t, lanes));
+  FftComplex places = {LLVMBuildFMul(b, half, LLVMBuildFAdd(b, even.re, odd.im, ""), ""),
+                       LLVMBuildFMul(b, half, LLVMBuildFSub(b, even.im, odd.re, ""), "")};
+  store(pass, places, t, lanes);
+}
+
+/* The opposite, twice as large: X(k) + B(k) + i·exp(πik/m)·(X(k) - B(k)), B(k) being conj X(m - k).  Imaginary parts
+ * stand first, as the other sign wants them. */
+static void step_to_pairs(const FftPass *pass, LLVMValueRef t, int lanes) {
+  const VecBuilder *vec = pass->vec;
+  LLVMBuilderRef b = vec->builder;
+  FftComplex even, odd, root = load_half_roots(pass, t, lanes);
+  load_opposite(pass, (LLVMValueRef[]){pass->from[1], pass->from[0]}, t, lanes, &even, &odd);
+  root.im = LLVMBuildFNeg(b, root.im, "");
+  odd = fft_product(&(FftLanes){vec, pass->type, lanes}, odd, root);
+  FftComplex exchanged = {LLVMBuildFAdd(b, even.im, odd.re, ""), LLVMBuildFSub(b, even.re, odd.im, "")};
+  store(pass, exchanged, t, lanes);
+}
+
+/* Real and imaginary parts in turn, as real ones. */
+static void step_in_turn(const FftPass *pass, LLVMValueRef t, int lanes) {
+  FftComplex exchanged = load(pass, pass->from, t, lanes);
+  LLVMValueRef all = in_turn(pass, (LLVMValueRef[]){exchanged.im, exchanged.re}, 2, 1, lanes);
+  vec_store(pass->vec, pass->type, all, element(pass, pass->to[1], times(pass, t, 2)), NULL, 2 * lanes);
+}
+
+/* |step| for |pass->rest| numbers of a line. */
+static void pass_along(const FftPass *pass, void (*step)(const FftPass *, LLVMValueRef, int)) {
+  const VecBuilder *vec = pass->vec;
+  int lanes = power_of_two_below(min_i64(lane_count(pass), pass->rest));
+  IrLoop places = ir_loop_count_apart(vec->builder, ir_range(vec->context, 0, pass->rest), lanes, NULL, 0);
+  step(pass, last_start(pass, places.index, pass->rest, lanes), lanes);
+  ir_loop_end(&places);
+}
+
+/* |pass->rest| places from the first one on, and one more, which is the difference of the first's parts. */
+static void pass_of_pairs(const FftPass *pass) {
+  const VecBuilder *vec = pass->vec;
+  FftComplex begin = load(pass, pass->from, int_of(vec, 0), 1);
+  vec_store(vec, pass->type, begin.re, line_end(pass, pass->from[0]), NULL, 1);
+  vec_store(vec, pass->type, begin.im, line_end(pass, pass->from[1]), NULL, 1);
+  FftComplex last = {LLVMBuildFSub(vec->builder, begin.re, begin.im, ""), vec_constant_double(vec, pass->type, 0, 1)};
+  store(pass, last, int_of(vec, pass->rest), 1);
+  pass_along(pass, step_of_pairs);
+}
+
+/* The first place and the last one of a real line's spectrum are real. */
+static void pass_to_pairs(const FftPass *pass) {
+  const VecBuilder *vec = pass->vec;
+  LLVMValueRef zero = vec_constant_double(vec, pass->type, 0, 1);
+  vec_store(vec, pass->type, zero, pass->from[0], NULL, 1);
+  vec_store(vec, pass->type, zero, line_end(pass, pass->from[0]), NULL, 1);
+  pass_along(pass, step_to_pairs);
+}
+
+static void pass_in_turn(const FftPass *pass) {
+  pass_along(pass, step_in_turn);
+}
+
 /* --- the passes --- */
 
 /* Wider shuffles cost more than they bring. */
@@ -174,19 +266,30 @@ static void emit_pass(const FftPass *pass) {
   }
 }
 
-/* All lines of length |length|, |offset| being the first's. */
+/* What comes before and after the passes of factors. */
+static void (*const first_pass[])(const FftPass *) = {[KERNEL_TO_REALS] = pass_to_pairs};
+static void (*const last_pass[])(const FftPass *) = {
+    [KERNEL_OF_REALS] = pass_of_pairs, [KERNEL_TO_REALS] = pass_in_turn};
+
+/* A line of |length| numbers, |lines| saying what all passes have in common. */
 static void emit_passes(const KernelTransform *transform, const FftPass *lines, LLVMValueRef buffers[2][2],
                         int64_t length) {
   FftPass pass = *lines;
-  pass.rest = length;
+  int32_t first = transform->reals == KERNEL_TO_REALS, end = first + transform->factor_count;
+  int64_t rest = length;
   pass.side = transform->inner;
-  for (int32_t i = 0; i < transform->factor_count; i++) {
-    pass.radix = transform->factors[i];
-    pass.rest /= pass.radix;
+  for (int32_t i = 0; i < kernel_transform_passes(transform); i++) {
     for (int part = 0; part < 2; part++) {
       pass.from[part] = buffers[i % 2][part];
       pass.to[part] = buffers[(i + 1) % 2][part];
     }
+    if (i < first || i >= end) {
+      pass.rest = length;
+      (i < first ? first_pass : last_pass)[transform->reals](&pass);
+      continue;
+    }
+    pass.radix = transform->factors[i - first];
+    pass.rest = rest /= pass.radix;
     emit_pass(&pass);
     pass.side *= pass.radix;
   }
@@ -197,7 +300,8 @@ void fft_emit(const VecBuilder *vec, const Kernel *kernel, int stage, const LLVM
   int64_t length = kernel_transform_length(transform);
   FftPass lines = {.vec = vec, .type = kernel->buffers[transform->buffers[0][0]].type};
   IrLoop loop = ir_loop_count_guarded(vec->builder, ir_range(vec->context, 0, transform->outer), 1, NULL, 0);
-  LLVMValueRef offset = times(&lines, loop.index, length * transform->inner), bound[2][2];
+  int64_t line = kernel_transform_elements(transform) / transform->outer;
+  LLVMValueRef offset = times(&lines, loop.index, line), bound[2][2];
   for (int i = 0; i < 4; i++) bound[i / 2][i % 2] = element(&lines, buffers[transform->buffers[i / 2][i % 2]], offset);
   emit_passes(transform, &lines, bound, length);
   ir_loop_end(&loop);
@@ -207,5 +311,5 @@ double fft_operation_count(const KernelTransform *transform) {
   double points = (double)(transform->outer * transform->inner * kernel_transform_length(transform)), count = 0;
   for (int32_t i = 0; i < transform->factor_count; i++)
     count += points * (transform->factors[i] <= MOST_SHUFFLED ? 16 : 4 * (double)transform->factors[i]);
-  return count;
+  return transform->reals != KERNEL_NO_REALS ? count + 16 * points : count;
 }

@@ -136,6 +136,15 @@ typedef struct KernelCompared {
   int32_t parts[2]; /* values; a complex number's two parts, else the second is -1 */
 } KernelCompared;
 
+/* Whether a transform is of complex numbers alone.
+ *
+ * Of 2n real numbers, those at even places are real parts and those at odd places imaginary ones; a pass more makes
+ * places 0 to n of their transform of that, which is the half that tells the other.  Lines are a place longer then.
+ *
+ * To 2n real numbers, with the other sign: a pass makes n numbers of those n + 1, which are the first of 2n places, of
+ * the first and the last only the real parts; and another puts the parts of the results in turn, as real parts. */
+typedef enum KernelReals { KERNEL_NO_REALS, KERNEL_OF_REALS, KERNEL_TO_REALS } KernelReals;
+
 /* Σ over j of x[a, j, b]·exp(-2πi·jk/n) for all k, of arrays [outer, n, inner], n being the product of the factors: by
  * one pass for each of them, after Cooley and Tukey in Stockham's order, from one pair of buffers to the other in turn.
  * The other sign is the same with real and imaginary parts exchanged. */
@@ -144,10 +153,15 @@ typedef struct KernelTransform {
   int64_t outer, inner;
   int32_t factor_count; /* >= 1 */
   const int64_t *factors;
+  KernelReals reals; /* but for NO_REALS |inner| is 1 */
 } KernelTransform;
 
-/* Elements of a line: the product of the factors. */
+/* n: the product of the factors. */
 int64_t kernel_transform_length(const KernelTransform *transform);
+/* Elements of each buffer. */
+int64_t kernel_transform_elements(const KernelTransform *transform);
+/* How often values go from one pair of buffers to the other. */
+int32_t kernel_transform_passes(const KernelTransform *transform);
 
 typedef struct KernelStage {
   int32_t store_count;

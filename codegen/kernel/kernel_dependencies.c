@@ -85,6 +85,17 @@ int64_t kernel_transform_length(const KernelTransform *transform) {
   return length;
 }
 
+int64_t kernel_transform_elements(const KernelTransform *transform) {
+  int64_t length = kernel_transform_length(transform);
+  const int64_t lines[] = {[KERNEL_NO_REALS] = length, [KERNEL_OF_REALS] = length + 1, [KERNEL_TO_REALS] = 2 * length};
+  return transform->outer * lines[transform->reals] * transform->inner;
+}
+
+int32_t kernel_transform_passes(const KernelTransform *transform) {
+  static const int32_t more[] = {[KERNEL_NO_REALS] = 0, [KERNEL_OF_REALS] = 1, [KERNEL_TO_REALS] = 2};
+  return transform->factor_count + more[transform->reals];
+}
+
 int kernel_sorting_stage(const Kernel *kernel) {
   for (int s = 0; s < kernel->stage_count; s++) {
     if (kernel->stages[s].comparator != NULL) return s;

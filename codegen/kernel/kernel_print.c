@@ -129,7 +129,9 @@ static void print_transform(StringBuilder *out, const KernelTransform *transform
             transform->buffers[1][0], transform->buffers[1][1], transform->outer);
   for (int32_t i = 0; i < transform->factor_count; i++)
     sb_printf(out, "%s%" PRId64, i == 0 ? " " : "*", transform->factors[i]);
-  sb_printf(out, ", %" PRId64 "]\n", transform->inner);
+  static const char *const reals[] = {
+      [KERNEL_NO_REALS] = "", [KERNEL_OF_REALS] = " of reals", [KERNEL_TO_REALS] = " to reals"};
+  sb_printf(out, ", %" PRId64 "]%s\n", transform->inner, reals[transform->reals]);
 }
 
 void kernel_print(StringBuilder *out, const Kernel *kernel) {

@@ -206,7 +206,9 @@ static Status check_transform(const KernelCheck *check, int number) {
   bool is_alone = kernel->stages[number].store_count == 0 && transform->factor_count > 0;
   for (int d = 0; d < kernel->dim_count; d++) is_alone = is_alone && kernel->dims[d].stage != number;
   if (!is_alone) return broken(check, "kernel-transform", "more than a transform in stage", number);
-  int64_t points = transform->outer * kernel_transform_length(transform) * transform->inner;
+  if (transform->reals != KERNEL_NO_REALS && transform->inner != 1)
+    return broken(check, "kernel-transform", "columns of reals in stage", number);
+  int64_t points = kernel_transform_elements(transform);
   for (int i = 0; i < 4; i++) {
     int32_t buffer = transform->buffers[i / 2][i % 2];
     if (buffer < 0 || buffer >= kernel->buffer_count)

@@ -265,6 +265,7 @@ static void kernel_verify_checks_transforms(void **state) {
   TRANSFORM_REFUSED(NULL, );
   TRANSFORM_REFUSED("kernel-transform", transform.outer++);
   TRANSFORM_REFUSED("kernel-transform", transform.factor_count = 0);
+  TRANSFORM_REFUSED("kernel-transform", transform.reals = KERNEL_OF_REALS);
   TRANSFORM_REFUSED("kernel-transform", transform.buffers[0][0] = transform.buffers[1][1]);
   TRANSFORM_REFUSED("kernel-transform", mutant.buffers[transform.buffers[1][0]].role = KERNEL_RESULT);
   TRANSFORM_REFUSED("kernel-transform", mutant.buffers[transform.buffers[1][0]].type = TYPE_F64);

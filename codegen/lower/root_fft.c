@@ -13,6 +13,7 @@ typedef struct FftLowering {
   int first, rank; /* the dimensions that are transformed: |rank| from |first| on */
   int64_t lengths[FFT_MOST_DIMENSIONS];
   int64_t extents[FFT_MOST_DIMENSIONS]; /* of the buffers at hand */
+  bool takes_pairs;                     /* of real numbers, along the last dimension */
   int32_t buffers[2][2];
   int32_t current; /* pair with the values */
   IndexExpr batch[MAX_RANK];
@@ -71,7 +72,8 @@ static void transform(FftLowering *fft, int along) {
   if (fft->lengths[along] == 1) return;
   int64_t factors[MAX_FACTORS];
   KernelTransform *made = ARENA_NEW(lowering->arena, KernelTransform);
-  made->factor_count = find_factors(fft->lengths[along], factors);
+  if (fft->takes_pairs && along == fft->rank - 1) made->reals = is_inverse(fft) ? KERNEL_TO_REALS : KERNEL_OF_REALS;
+  made->factor_count = find_factors(fft->lengths[along] / (made->reals != KERNEL_NO_REALS ? 2 : 1), factors);
   made->factors = ARENA_COPY_ARRAY(lowering->arena, int64_t, factors, made->factor_count);
   made->outer = product(fft->extents, along);
   made->inner = product(fft->extents + along + 1, fft->rank - along - 1);
@@ -79,7 +81,7 @@ static void transform(FftLowering *fft, int along) {
     int part = is_inverse(fft) ? 1 - i % 2 : i % 2;
     made->buffers[i / 2][i % 2] = fft->buffers[fft->current ^ (i / 2)][part];
   }
-  fft->current ^= made->factor_count & 1;
+  fft->current ^= kernel_transform_passes(made) & 1;
   int stage = lowering_begin_stage(lowering);
   lowering->draft.stages.data[stage].transform = made;
   lowering_end_stage(lowering, stage, KERNEL_OUTER);
@@ -136,13 +138,39 @@ static Status fill(FftLowering *fft, const LineSource *source, int64_t count, bo
   return STATUS_OK;
 }
 
-/* The last dimension of real numbers' spectrum is half of it: the rest is its conjugate, backwards. */
+/* Where there is something to transform. */
+static bool takes_pairs(int64_t length) {
+  return length % 2 == 0 && length > 2;
+}
+
+/* Real numbers two by two, as the parts of complex ones. */
+static Status fill_pairs(FftLowering *fft) {
+  Lowering *lowering = fft->lowering;
+  IndexSpace *space = &lowering->draft.space;
+  IndexExpr line[FFT_MOST_DIMENSIONS], from[FFT_MOST_DIMENSIONS];
+  int32_t parts[2];
+  int last = fft->rank - 1, stage = lowering_begin_stage(lowering);
+  for (int d = 0; d < fft->rank; d++) {
+    int64_t extent = d == last ? fft->lengths[last] / 2 : fft->extents[d];
+    from[d] = line[d] = lowering_dim(lowering, extent, KERNEL_PARALLEL, stage);
+  }
+  for (int part = 0; part < 2; part++) {
+    from[last] = index_add_constant(space, index_scale(space, line[last], 2), part);
+    RETURN_IF_ERROR(read_operand(fft, from, parts));
+    store_part(fft, stage, line, part, parts[0]);
+  }
+  lowering_end_stage(lowering, stage, KERNEL_OUTER);
+  return STATUS_OK;
+}
+
+/* The last dimension of real numbers' spectrum is half of it: the rest is its conjugate, backwards, and left to the
+ * transform where that takes pairs. */
 static Status fill_spectrum(FftLowering *fft, const LineSource *source) {
   int64_t length = fft->lengths[fft->rank - 1], half = length / 2 + 1;
   fft->extents[fft->rank - 1] = length;
   make_buffers(fft);
   RETURN_IF_ERROR(fill(fft, source, half, false));
-  return length > half ? fill(fft, source, length - half, true) : STATUS_OK;
+  return length > half && !fft->takes_pairs ? fill(fft, source, length - half, true) : STATUS_OK;
 }
 
 static Status transform_all(FftLowering *fft) {
@@ -150,9 +178,12 @@ static Status transform_all(FftLowering *fft) {
   int last = fft->rank - 1;
   LineSource operand = {0};
   for (int d = 0; d < fft->rank; d++) fft->extents[d] = shape->dims[fft->first + d];
+  bool has_reals = fft->kind == FFT_TYPE_RFFT || fft->kind == FFT_TYPE_IRFFT;
+  fft->takes_pairs = has_reals && takes_pairs(fft->lengths[last]);
+  if (fft->takes_pairs) fft->extents[last] = fft->lengths[last] / 2 + 1;
   if (fft->kind != FFT_TYPE_IRFFT) {
     make_buffers(fft);
-    RETURN_IF_ERROR(fill(fft, &operand, fft->extents[last], false));
+    RETURN_IF_ERROR(fft->takes_pairs ? fill_pairs(fft) : fill(fft, &operand, fft->extents[last], false));
     for (int d = last; d >= 0; d--) transform(fft, d);
     return STATUS_OK;
   }

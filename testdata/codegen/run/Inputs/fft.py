@@ -89,7 +89,7 @@ def short(kind, rng):
 
 def real(kind, rng):
     part = PARTS[kind]
-    for n in (1, 2, 5, 12):
+    for n in (1, 2, 4, 5, 6, 12, 34, 80):
         values = [rng.gauss(0, 1) for _ in range(n)]
         spectrum = transformed(values, -1)[:n // 2 + 1]
         half = len(spectrum)
@@ -114,6 +114,24 @@ def planes(kind, rng):
             for place, value in zip(places, transformed([want[place] for place in places], -1)):
                 want[place] = value
     check(kind, want, run_complex(kind, dims, values, "FFT", dims[1:]), (kind, "FFT", dims))
+
+
+def real_planes(kind, rng):
+    """Of real numbers, half of the last dimension, then the others; and back."""
+    part, rows, n = PARTS[kind], 6, 20
+    half = n // 2 + 1
+    values = [rng.gauss(0, 1) for _ in range(2 * rows * n)]
+    want = [0j] * (2 * rows * half)
+    for plane in range(2):
+        lines = [transformed(values[(plane * rows + i) * n:(plane * rows + i + 1) * n], -1) for i in range(rows)]
+        for k in range(half):
+            for i, value in enumerate(transformed([line[k] for line in lines], -1)):
+                want[(plane * rows + i) * half + k] = value
+    dims = [2, rows, half]
+    lines = [f"x = {part}[2,{rows},{n}] parameter(0)", f"y = {kind}[2,{rows},{half}] fft(x), fft_type=RFFT, fft_length={{{rows},{n}}}"]
+    check(kind, want, joined(run(lines + complex_result(kind, dims, "y"), [(part, [2, rows, n], values)], part)), (kind, "RFFT", rows, n))
+    lines = complex_parameter(kind, dims, 0) + [f"ROOT x = {part}[2,{rows},{n}] fft(z), fft_type=IRFFT, fft_length={{{rows},{n}}}"]
+    check(kind, values, run(lines, [(part, [*dims, 2], flat(want))], part), (kind, "IRFFT", rows, n))
 
 
 def long(kind):
@@ -145,5 +163,6 @@ for kind in PARTS:
     short(kind, generator)
     real(kind, generator)
     planes(kind, generator)
+    real_planes(kind, generator)
     convolution(kind, generator)
     long(kind)
