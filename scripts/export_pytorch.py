@@ -14,16 +14,21 @@ the running mean of a batch norm.
 Needs torch and torch_xla of the same version; tried with 2.9.1 and 2.9.0.
 """
 
+import base64
 import copy
+import json
 import os
+import warnings
 
 os.environ.setdefault("PJRT_DEVICE", "CPU")  # before torch_xla looks for devices
 
 import torch
 import torch.utils._pytree as pytree
 import torch_xla
+from torch_xla.debug import metrics
 
 import exported_module
+from large_constants import literal_array, with_constants
 
 
 def to_device(value, device):
@@ -53,9 +58,44 @@ def lower(tensors):
     return context
 
 
-def leaf_of(name, tensor):
+def literals(context):
+    """The literals of all constants of the module that |context| has lowered, by name."""
+    module = json.loads(context.hlo_json())
+    return {instruction["name"]: instruction["literal"] for computation in module["computations"]
+            for instruction in computation["instructions"] if instruction["opcode"] == "constant"}
+
+
+def array_of_literal(literal):
+    """JSON has the protocol buffer's 64-bit numbers as text and its bytes in base 64."""
+    shape, name = literal["shape"], literal["shape"]["elementType"].lower()
+    dims, minor_to_major = [[int(number) for number in numbers] for numbers in (shape["dimensions"], shape["layout"]["minorToMajor"])]
+    field = literal[name + "s"]
+    return literal_array(name, dims, minor_to_major, base64.b64decode(field) if isinstance(field, str) else field)
+
+
+def reads_of_device():
+    """How often values of the device have been read, and how often what PyTorch/XLA has no operations for, by name."""
+    reads = metrics.metric_data("TransferFromDeviceTime")
+    return reads[0] if reads else 0, {name: metrics.counter_value(name) for name in metrics.counter_names() if name.startswith("aten::")}
+
+
+def warn_of_reads(before):
+    """Says so where values were read after |before|: what they come from was computed then and there, and is no part of the module."""
+    reads, on_cpu = reads_of_device()
+    if reads > before[0]:
+        names = [name for name in sorted(on_cpu) if on_cpu[name] > before[1].get(name, 0)]
+        why = f" by {', '.join(names)}" if names else ""
+        warnings.warn(f"values were read while the program was recorded{why}: what they were computed by is no part of the module, "
+                      "which has them as parameters called 'captured' or has taken the branch that they led to", stacklevel=3)
+
+
+def leaf_of(name, tensor, declared=None):
+    """|declared|: the module's element type, where PyTorch may say another: its indices are s64 and XLA's u32, its |abs| stays complex."""
     tensor = tensor.detach().cpu()
     dtype = str(tensor.dtype).removeprefix("torch.")
+    if declared not in (None, exported_module.HLO_TYPES[dtype]):
+        dtype = exported_module.numpy_type(declared)
+        tensor = (tensor.real if tensor.is_complex() and not dtype.startswith("complex") else tensor).to(getattr(torch, dtype))
     if dtype not in exported_module.NUMPY_TYPES:
         tensor = tensor.float()
     return exported_module.Leaf(name, tensor.numpy(), dtype)
@@ -83,12 +123,16 @@ def export(folder, function, *arguments, values=False):
              for pair in named_state(leaf, name)] + named_state(function, "module")
     torch_xla.sync(wait=True)  # what was pending is no part of the module, and what is not there yet cannot be read
     names = {torch_xla._XLAC._xla_get_tensor_id(tensor): name for name, tensor in state}
+    before = reads_of_device()
     results = [(name, leaf) for name, leaf in named_leaves(function(*arguments), "result") if isinstance(leaf, torch.Tensor)]
+    warn_of_reads(before)
     everything = lower([tensor for _, tensor in results + state])
     results += [pair for pair in state if everything.tensor_parameter_id(pair[1]) < 0]
     tensors = [tensor for _, tensor in results]
     parameters = parameter_leaves(tensors, names)
-    text = torch_xla._XLAC._get_xla_tensors_hlo(tensors)
+    text = with_constants(torch_xla._XLAC._get_xla_tensors_hlo(tensors), lambda: literals(lower(tensors)), array_of_literal)
+    torch_xla._XLAC._xla_sync_multi(tensors, devices=[], wait=True)  # all by this module, as each by one of its own may take another's memory
+    declared = [type_name for type_name, _ in exported_module.entry_leaves(text)[1]]
     versions = [library.__version__.partition("+")[0] for library in (torch, torch_xla)]
     return exported_module.write(folder, text, "torch {}, torch_xla {}".format(*versions), parameters,
-                                 [leaf_of(*pair) for pair in results], values)
+                                 [leaf_of(*pair, type_name) for pair, type_name in zip(results, declared, strict=True)], values)

@@ -21,6 +21,7 @@ from tensorflow.compiler.xla import xla_data_pb2
 from tensorflow.compiler.xla.service import hlo_pb2
 
 import exported_module
+from large_constants import literal_array, with_constants
 
 
 def captured_leaves(concrete):
@@ -37,32 +38,16 @@ def assigned_parameters(text, returned):
     return [aliases[i] for i in sorted(aliases) if i >= returned]
 
 
-def literal_array(literal):
-    """The array of a LiteralProto; its field is named after the element type, and holds numbers, pairs of them, or bytes."""
-    name = xla_data_pb2.PrimitiveType.Name(literal.shape.element_type).lower()
-    field, dtype = getattr(literal, name + "s"), numpy.dtype(exported_module.numpy_type(name))
-    flat = numpy.frombuffer(field, dtype) if isinstance(field, bytes) else numpy.array(field)
-    if dtype.kind == "c":
-        flat = flat[0::2] + 1j * flat[1::2]
-    dims, major_to_minor = literal.shape.dimensions, literal.shape.layout.minor_to_major[::-1]
-    return flat.astype(dtype).reshape([dims[dim] for dim in major_to_minor]).transpose(numpy.argsort(major_to_minor))
-
-
-def array_text(array):
-    if array.ndim > 0:
-        return "{" + ", ".join(array_text(part) for part in array) + "}"
-    return f"({array.real}, {array.imag})" if array.dtype.kind == "c" else str(array).lower()
-
-
-def with_constants(text, serialized):
-    """|text| with the large constants that TensorFlow leaves out of it; |serialized|: the module as a protocol buffer."""
-    if "constant({...})" not in text:
-        return text
+def literals(serialized):
+    """The literals of all constants of a module that is serialized as a protocol buffer, by name."""
     module = hlo_pb2.HloModuleProto.FromString(serialized)
-    literals = {instruction.name: instruction.literal for computation in module.computations
-                for instruction in computation.instructions if instruction.opcode == "constant"}
-    return re.sub(r"%(\S+) = (\S+) constant\(\{\.\.\.\}\)",
-                  lambda found: f"%{found[1]} = {found[2]} constant({array_text(literal_array(literals[found[1]]))})", text)
+    return {instruction.name: instruction.literal for computation in module.computations
+            for instruction in computation.instructions if instruction.opcode == "constant"}
+
+
+def array_of_literal(literal):
+    name, shape = xla_data_pb2.PrimitiveType.Name(literal.shape.element_type).lower(), literal.shape
+    return literal_array(name, shape.dimensions, shape.layout.minor_to_major, getattr(literal, name + "s"))
 
 
 def array_of(leaf):
@@ -80,8 +65,10 @@ def export(folder, function, *arguments, values=False, metadata=True):
     concrete = compiled.get_concrete_function(*arguments)
     named = [(f"argument {i}", leaf) for i, leaf in enumerate(tf.nest.flatten(arguments))] + captured_leaves(concrete)
     parameters = [exported_module.Leaf(name, array_of(leaf)) for name, leaf in named]
-    compiler_ir = compiled.experimental_get_compiler_ir(*arguments)
-    text = with_constants(compiler_ir(stage="hlo" if metadata else "hlo_no_metadata"), compiler_ir(stage="hlo_serialized"))
+    # Of types and shapes alone: given values, TensorFlow makes constants of arguments that say where a slice begins, say.
+    compiler_ir = compiled.experimental_get_compiler_ir(*tf.nest.map_structure(tf.TensorSpec.from_tensor, arguments))
+    text = with_constants(compiler_ir(stage="hlo" if metadata else "hlo_no_metadata"),
+                          lambda: literals(compiler_ir(stage="hlo_serialized")), array_of_literal)
     results = [(f"result {i}", leaf) for i, leaf in enumerate(tf.nest.flatten(compiled(*arguments))) if leaf is not None]
     results += [named[number] for number in assigned_parameters(text, len(results))]
     results = [exported_module.Leaf(name, array_of(leaf)) for name, leaf in results]

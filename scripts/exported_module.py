@@ -1,7 +1,8 @@
 """The folder that export_jax, export_tensorflow and export_pytorch write: a module, and what is known of its values.
 
   NAME.hlo       the program, with row-major parameters and results, named after the folder (rewritten as module.hlo where there is one)
-  meta.json      name, type and dimensions of each parameter leaf p0, p1, … and each result leaf r0, r1, …; tolerances
+  meta.json      name, type and dimensions of each parameter leaf p0, p1, … and each result leaf r0, r1, … (where the size is known only when the
+                 program runs, the largest); tolerances
   inputs.npz     with values: the arguments it was exported with
   expected.npz   with values: what the framework itself computed from them
 
@@ -81,18 +82,33 @@ def result_description(leaf):
     return {**leaf.description(), "rtol": rtol, "atol": share * math.sqrt(mean_square)}
 
 
+def shape_text(type_name, dims):
+    return f"{type_name}[{','.join(map(str, dims))}]"
+
+
 def entry_leaves(text):
-    """Type and dimensions of the parameter leaves and of the result leaves, as the module itself declares them."""
+    """Type and dimensions of the parameter leaves and of the result leaves, as the module itself declares them: "8", or "<=8" for at most 8."""
     layout = re.search(r"entry_computation_layout=\{(.*)->(.*)", text)
-    return [[(leaf, [int(dim) for dim in dims.split(",") if dim]) for leaf, dims in re.findall(r"([a-z]\w*)\[([\d,]*)\]", side)]
+    return [[(leaf, [dim for dim in dims.split(",") if dim]) for leaf, dims in re.findall(r"([a-z]\w*)\[([\d,<=]*)\]", side)]
             for side in layout.groups()]
+
+
+def bound(dim):
+    return int(dim.removeprefix("<="))
+
+
+def agrees(leaf, declared):
+    """Whether |leaf| can be what the module declares as a type and dimensions."""
+    type_name, dims = declared
+    return leaf.type == type_name and len(leaf.dims) == len(dims) and all(
+        size == bound(dim) or dim.startswith("<=") and size < bound(dim) for size, dim in zip(leaf.dims, dims))
 
 
 def check_leaves(what, leaves, declared):
     """The framework may drop, add or order leaves in ways its script does not know: better no case than a wrong one."""
-    known = [(leaf.type, leaf.dims) for leaf in leaves]
-    if known != declared:
-        raise ValueError(f"the module's {what} are {declared}, not {known}")
+    if len(leaves) != len(declared) or not all(map(agrees, leaves, declared)):
+        known = ", ".join(f"{leaf.name}: {shape_text(leaf.type, leaf.dims)}" for leaf in leaves)
+        raise ValueError(f"the module's {what} are {', '.join(shape_text(*each) for each in declared)}, not {known}")
 
 
 def write(folder, text, origin, parameters, results, values):
@@ -102,6 +118,8 @@ def write(folder, text, origin, parameters, results, values):
     """
     for what, leaves, declared in zip(("parameters", "results"), (parameters, results), entry_leaves(text)):
         check_leaves(what, leaves, declared)
+        for leaf, (_, dims) in zip(leaves, declared):
+            leaf.dims = [bound(dim) for dim in dims]
     if "constant({...})" in text:
         raise ValueError("the module was printed without its large constants")
     folder = pathlib.Path(folder)
