@@ -39,8 +39,8 @@ static DepthBlock depth_block(ContractionEmitter *emitter, LLVMValueRef number) 
   return block;
 }
 
-static LLVMValueRef equals(const VecBuilder *vec, LLVMValueRef a, int64_t b, LLVMIntPredicate predicate) {
-  return LLVMBuildICmp(vec->builder, predicate, a, block_int(vec, b), "");
+static LLVMValueRef compare_to(const VecBuilder *vec, LLVMValueRef value, int64_t number, LLVMIntPredicate predicate) {
+  return LLVMBuildICmp(vec->builder, predicate, value, block_int(vec, number), "");
 }
 
 /* The block of the depth, rows and panel being worked on. */
@@ -161,7 +161,7 @@ static void fetch_sums(ContractionEmitter *emitter, const BlockPosition *positio
   const VecBuilder *vec = emitter->vec;
   if (place->inside == NULL || emitter->blocking->block_count == 1) return;
   LLVMValueRef outside = LLVMBuildNot(vec->builder, place->inside, "");
-  LLVMValueRef later = equals(vec, position->number, 0, LLVMIntNE);
+  LLVMValueRef later = compare_to(vec, position->number, 0, LLVMIntNE);
   LLVMBasicBlockRef after = ir_if_begin(vec->builder, LLVMBuildAnd(vec->builder, outside, later, ""));
   contraction_tile_step(emitter, TILE_FETCH, &place->own);
   ir_if_end(vec->builder, after);
@@ -185,7 +185,7 @@ static TileEnd tile_end(ContractionEmitter *emitter, const BlockPosition *positi
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
   int64_t last = blocking->block_count - 1;
-  LLVMValueRef is_last = last == 0 ? NULL : equals(vec, position->number, last, LLVMIntEQ);
+  LLVMValueRef is_last = last == 0 ? NULL : compare_to(vec, position->number, last, LLVMIntEQ);
   TileEnd end = {.is_last = is_last, .in_memory = is_last};
   if (!blocking->in_registers) return end;
   LLVMValueRef suits = both(vec, contraction_tile_is_whole(vec, blocking, row, position->column), is_uncut);
@@ -273,7 +273,7 @@ static void emit_cut_calls(ContractionEmitter *emitter, const MicroCall *tile, L
                            LLVMValueRef is_first_block) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
-  LLVMValueRef is_cut = equals(vec, count, blocking->tile_rows, LLVMIntNE);
+  LLVMValueRef is_cut = compare_to(vec, count, blocking->tile_rows, LLVMIntNE);
   LLVMBasicBlockRef after = ir_if_begin(vec->builder, LLVMBuildAnd(vec->builder, is_cut, is_first_block, ""));
   MicroCall zero = *tile, call = *tile;
   zero.depth = block_int(vec, 0);
@@ -289,7 +289,7 @@ static void emit_cut_calls(ContractionEmitter *emitter, const MicroCall *tile, L
     cut.tile_rows = blocking->cut_rows[i];
     cut.in_registers &= cut.tile_rows == blocking->tile_rows;
     call.finishes = cut.in_registers ? tile->finishes : NULL;
-    after = ir_if_begin(vec->builder, equals(vec, count, cut.tile_rows, LLVMIntEQ));
+    after = ir_if_begin(vec->builder, compare_to(vec, count, cut.tile_rows, LLVMIntEQ));
     contraction_micro_call(vec, &cut, &call);
     ir_if_end(vec->builder, after);
   }
@@ -311,12 +311,32 @@ static void provide_lhs_ahead(ContractionEmitter *emitter, const BlockPosition *
   DepthBlock next = depth_block(emitter, number);
   LLVMValueRef first = ir_index_multiply(vec->builder, position->panel, elements);
   LLVMValueRef place = block_element(vec, blocking->type, contraction_lhs_address(emitter, &next, row), first);
-  LLVMValueRef is_there = LLVMBuildAnd(vec->builder, equals(vec, first, blocking->block_depth, LLVMIntSLT),
-                                       equals(vec, number, blocking->block_count, LLVMIntSLT), "");
+  LLVMValueRef is_there = LLVMBuildAnd(vec->builder, compare_to(vec, first, blocking->block_depth, LLVMIntSLT),
+                                       compare_to(vec, number, blocking->block_count, LLVMIntSLT), "");
   LLVMValueRef stride = block_int(vec, contraction_lhs_stride(emitter->kernel, blocking) * bytes);
   call->result = LLVMBuildSelect(vec->builder, is_there, place, call->result, "");
   call->result_stride = LLVMBuildSelect(vec->builder, is_there, stride, call->result_stride, "");
   memcpy(emitter->point.dims, dims, sizeof dims);
+}
+
+/* What of the next panel's rows the micro-kernel asks for meanwhile. */
+static void ask_ahead(const ContractionEmitter *emitter, const BlockPosition *position, LLVMValueRef tile_index,
+                      MicroCall *call) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  if (blocking->rhs_ahead && blocking->tile_count == 1 && blocking->rhs_in_place) {
+    call->ahead = position->ahead;
+    call->ahead_stride = blocking->rhs_stride;
+  } else if (blocking->rhs_ahead && !blocking->ahead_in_turn) {
+    /* every tile asks for one line of each row, in turn, by its last byte as in ask_for_share */
+    int64_t per_line = LINE_BYTES / type_storage_bytes(blocking->type), lines = blocking->panel_width / per_line;
+    LLVMValueRef line =
+        lines > 1 ? LLVMBuildURem(vec->builder, tile_index, block_int(vec, lines), "") : block_int(vec, 0);
+    LLVMValueRef in_row = ir_index_multiply(vec->builder, line, per_line);
+    LLVMValueRef last = ir_index_add(vec->builder, in_row, block_int(vec, per_line - 1));
+    call->ahead = block_element(vec, blocking->type, position->ahead, last);
+    call->ahead_stride = blocking->rhs_stride;
+  }
 }
 
 /* One tile: sums over a block of the depth, and what follows. */
@@ -333,32 +353,20 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
                     .depth = tile_depth(emitter, position, rows.begin),
                     .rhs_stride = position->rhs_stride,
                     .refused = emitter->refused};
-  call.adds = equals(vec, position->number, 0, LLVMIntNE);
+  call.adds = compare_to(vec, position->number, 0, LLVMIntNE);
   if (blocking->rest_rows > 0)
-    call.is_last = equals(vec, rows.begin, blocking->rows.size - blocking->rest_rows, LLVMIntEQ);
-  if (blocking->rhs_ahead && blocking->tile_count == 1 && blocking->rhs_in_place) {
-    call.ahead = position->ahead;
-    call.ahead_stride = blocking->rhs_stride;
-  } else if (blocking->rhs_ahead && !blocking->ahead_in_turn) {
-    /* every tile asks for one line of each row, in turn, by its last byte as in ask_for_share */
-    int64_t per_line = LINE_BYTES / type_storage_bytes(blocking->type), lines = blocking->panel_width / per_line;
-    LLVMValueRef line =
-        lines > 1 ? LLVMBuildURem(vec->builder, tile_index, block_int(vec, lines), "") : block_int(vec, 0);
-    LLVMValueRef in_row = ir_index_multiply(vec->builder, line, per_line);
-    LLVMValueRef last = ir_index_add(vec->builder, in_row, block_int(vec, per_line - 1));
-    call.ahead = block_element(vec, blocking->type, position->ahead, last);
-    call.ahead_stride = blocking->rhs_stride;
-  }
+    call.is_last = compare_to(vec, rows.begin, blocking->rows.size - blocking->rest_rows, LLVMIntEQ);
+  ask_ahead(emitter, position, tile_index, &call);
   if (blocking->ahead_in_turn) ask_for_share(emitter, position, tile_index);
   int64_t asking = blocking->sums_in_result ? 0 : blocking->block_count - 1;
-  LLVMValueRef asks = blocking->block_count == 1 ? NULL : equals(vec, position->number, asking, LLVMIntEQ);
+  LLVMValueRef asks = blocking->block_count == 1 ? NULL : compare_to(vec, position->number, asking, LLVMIntEQ);
   provide_lhs_ahead(emitter, position, rows.begin, &call);
   contraction_ask_for_results(emitter, rows.begin, position->column, asks, &call);
   contraction_provide_registers(emitter, rows.begin, position->column, &call);
   LLVMValueRef first = block_int(vec, 0), count = NULL, is_uncut = NULL;
   if (blocking->cut) {
     count = cut_rows(emitter, position, rows.begin, &first);
-    is_uncut = equals(vec, count, blocking->tile_rows, LLVMIntEQ);
+    is_uncut = compare_to(vec, count, blocking->tile_rows, LLVMIntEQ);
   }
   TileEnd end = tile_end(emitter, position, rows.begin, is_uncut);
   call.finishes = end.in_registers;
@@ -368,7 +376,7 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
   } else if (blocking->lhs_by_tiles) {
     call.lhs = contraction_lhs_address(emitter, &position->depth, ir_index_add(vec->builder, rows.begin, first));
     if (blocking->cut)
-      emit_cut_calls(emitter, &call, first, count, equals(vec, position->number, 0, LLVMIntEQ));
+      emit_cut_calls(emitter, &call, first, count, compare_to(vec, position->number, 0, LLVMIntEQ));
     else
       contraction_micro_call(vec, blocking, &call);
   } else {
@@ -418,7 +426,7 @@ static LLVMValueRef next_rows(ContractionEmitter *emitter, const BlockPosition *
   LLVMValueRef next_panel = ir_index_add(vec->builder, position->panel, ahead);
   LLVMValueRef next_block = ir_index_add(vec->builder, position->number, block_int(vec, 1));
   LLVMValueRef is_end = LLVMBuildICmp(vec->builder, LLVMIntSGE, next_panel, position->panel_count, "");
-  LLVMValueRef is_last = equals(vec, position->number, blocking->block_count - 1, LLVMIntEQ);
+  LLVMValueRef is_last = compare_to(vec, position->number, blocking->block_count - 1, LLVMIntEQ);
   LLVMValueRef first = block_int(vec, 0), again = LLVMBuildSub(vec->builder, next_panel, position->panel_count, "");
   LLVMValueRef after = LLVMBuildSelect(vec->builder, is_last, next_panel, again, "");
   LLVMValueRef in_chunk = LLVMBuildSelect(vec->builder, is_end, after, next_panel, "");
