@@ -336,6 +336,14 @@ static RowsInCache sums_in_cache(const ContractionBlocking *blocking) {
   return contraction_rows_in_cache(SECOND_CACHE_SETS, rows, stride);
 }
 
+/* Rows that are read without a break come faster from memory than those of one chunk of panels after the other, as long
+ * as all sums stay in the second-level cache; of those in the scratch there are to be few. */
+static bool reads_whole_rows(const ContractionBlocking *blocking) {
+  int64_t bytes = blocking->tile_rows * blocking->columns.size * type_storage_bytes(blocking->type);
+  bool fits = bytes <= (blocking->sums_in_result ? SECOND_CACHE_BYTES : FEW_BYTES);
+  return streams(blocking) && !blocking->has_large_caches && fits;
+}
+
 /* With numbers of tiles from |first_tiles| of the list on.  In one block of the depth panels are not worked on in
  * chunks. */
 static void try_blocks_from(SizeSearch *search, int64_t first_tiles, ContractionBlocking *blocking) {
@@ -347,6 +355,7 @@ static void try_blocks_from(SizeSearch *search, int64_t first_tiles, Contraction
     if (blocking->sums_in_result && blocking->block_count > 1) place.sums = sums_in_cache(blocking);
     int64_t first = blocking->block_count > 1 ? first_panels(search, blocking) : 0;
     int64_t end = blocking->block_count > 1 ? search->panels.count : 1;
+    if (reads_whole_rows(blocking)) end = min_i64(end, first + 1);
     for (int64_t p = first; p < end; p++) {
       blocking->panels_per_chunk = search->panels.data[p];
       try_sizes(search, &place, blocking);
@@ -375,6 +384,7 @@ static void try_in_place(SizeSearch *search, const ContractionBlocking *packed) 
 static void try_sums_apart(SizeSearch *search, const ContractionBlocking *in_result) {
   ContractionBlocking blocking = *in_result;
   if (!blocking.sums_in_result || (blocking.block_count == 1 && blocking.stores_sums)) return;
+  if (reads_whole_rows(&blocking)) return;
   blocking.sums_in_result = false;
   try_blocks(search, &blocking);
   try_in_place(search, &blocking);

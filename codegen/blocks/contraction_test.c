@@ -180,6 +180,22 @@ static void contraction_that_packs_a_large_lhs_asks_ahead(void **state) {
   arena_destroy(arena);
 }
 
+/* Weights that come from memory are read in whole rows, unless the sums of so many columns do not stay in the
+ * second-level cache; there is no more scratch for it. */
+static void contraction_with_few_rows_streams_whole_rows(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  TestCase test = matrix_case(1, 32000, 1024, ROWS, ROWS, ROWS);
+  ContractionBlocking whole = blocking_on(&test, "znver4", MEMORY, arena);
+  assert_true(whole.rhs_in_place && whole.block_count > 1);
+  assert_int_equal(whole.panels_per_chunk, whole.panel_count);
+  assert_true(contraction_scratch_bytes(&whole) <= 4 << 10);
+  test = matrix_case(7, 32000, 1024, ROWS, ROWS, ROWS);
+  ContractionBlocking chunks = blocking_on(&test, "znver4", MEMORY, arena);
+  assert_true(chunks.panels_per_chunk < chunks.panel_count);
+  arena_destroy(arena);
+}
+
 /* A lhs whose numbers lie apart along the depth (a transposed one, and one that is neither) is read where it is. */
 static void contraction_of_a_lhs_across_its_grain_is_in_place(void **state) {
   (void)state;
@@ -587,6 +603,7 @@ int main(void) {
       cmocka_unit_test(contraction_as_deep_as_a_large_cache_is_one_block),
       cmocka_unit_test(contraction_with_a_small_rhs_from_afar_asks_ahead),
       cmocka_unit_test(contraction_that_packs_a_large_lhs_asks_ahead),
+      cmocka_unit_test(contraction_with_few_rows_streams_whole_rows),
       cmocka_unit_test(contraction_of_a_lhs_across_its_grain_is_in_place),
       cmocka_unit_test(contraction_of_many_blocks_adds_up_in_the_result),
       cmocka_unit_test(contraction_with_an_overlapped_result_stores_it_once),
