@@ -10,7 +10,6 @@
 #include "codegen/oncore/run/plan_interface.h"
 #include "codegen/oncore/run/residency.h"
 #include "codegen/oncore/tiling/tiler.h"
-#include "codegen/oncore/tiling/tiling_memos.h"
 #include "hlo/analysis/execution_counts.h"
 
 /* Plans that are made anew for less of the Buffer, in a module, with a third of the effort for a Kernel's first one;
@@ -424,6 +423,10 @@ Arena *kept_plans_arena(const KeptPlans *cache) {
 
 const TilerOptions *kept_plans_options(const KeptPlans *cache) {
   return cache->options;
+}
+
+TilingMemos *kept_plans_memos(KeptPlans *cache) {
+  return cache->memos;
 }
 
 StringMap *kept_plans_strips(KeptPlans *cache) {

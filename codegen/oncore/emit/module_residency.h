@@ -3,6 +3,7 @@
 #define XLAC_CODEGEN_ONCORE_EMIT_MODULE_RESIDENCY_H
 
 #include "codegen/oncore/emit/module_plans.h"
+#include "codegen/oncore/tiling/tiling_memos.h"
 
 /* Plans on |machine| that were made by |options| for arrays that stay, for the next policy; these and what is made with
  * them are in |arena|.  The caller ends them with kept_plans_destroy before the Kernels, |machine| and |options|; plans
@@ -12,6 +13,8 @@ KeptPlans *kept_plans_create(Arena *arena, const MachineDescription *machine, co
 void kept_plans_destroy(KeptPlans *cache);
 Arena *kept_plans_arena(const KeptPlans *cache);
 const TilerOptions *kept_plans_options(const KeptPlans *cache);
+/* What is known of the tilings of the Kernels that they are of. */
+TilingMemos *kept_plans_memos(KeptPlans *cache);
 /* What is known of plans for strips, by what they are made of and for (module_strips.c). */
 StringMap *kept_plans_strips(KeptPlans *cache);
 

@@ -13,6 +13,7 @@ typedef struct Saver {
   Arena *arena;
   const MachineDescription *machine;
   const TilerOptions *options;
+  TilingMemos *memos;
   const ModulePlans *before;
   ModulePlan *plans;
   int32_t *firsts;        /* by plan: the first use, -1: none */
@@ -81,7 +82,7 @@ static bool try_plan(Saver *saver, const Plan *plan, const PlanInterface *interf
 }
 
 /* In |room| bytes of the Buffer, beside |held|.  False: nothing fits. */
-static bool try_room(Saver *saver, const Plan *below, int64_t room, const bool *held, const PlanInterface *interface,
+static bool try_room(Saver *saver, const Plan *below, int64_t room, uint64_t held, const PlanInterface *interface,
                      ModulePlan *best) {
   MachineDescription *less = ARENA_NEW(saver->arena, MachineDescription); /* plans refer to it */
   const Plan *plans[MOST_PLANS];
@@ -90,8 +91,9 @@ static bool try_room(Saver *saver, const Plan *below, int64_t room, const bool *
   quick.effort = (tiler_effort(saver->options) + 2) / 3;
   *less = *saver->machine;
   less->buffer.size = room + saver->machine->buffer.reserve;
-  const TilerRequest request = {below->kernel, below->name, less, &quick, NULL};
-  int32_t count = tiler_plans_saving(saver->arena, &request, held, MOST_PLANS, plans);
+  TilingMemo *memo = tiling_memos_find(saver->memos, below->kernel, held);
+  const TilerRequest request = {below->kernel, below->name, less, &quick, memo};
+  int32_t count = tiler_plans_saving(saver->arena, &request, NULL, MOST_PLANS, plans);
   for (int32_t p = 0; p < count; p++) {
     Plan *made = ARENA_NEW(saver->arena, Plan);
     *made = *plans[p];
@@ -113,14 +115,15 @@ static bool is_held_whole(const Plan *below, const PlanResident *resident, bool 
 static void try_beside(Saver *saver, const Plan *below, const PlanInterface *interface, bool knows, ModulePlan *best) {
   int64_t usable = machine_buffer_usable(saver->machine), gone = 0;
   int64_t room = (interface->limit > 0 ? interface->limit : usable) - interface->base;
-  bool *held = ARENA_NEW_ARRAY(saver->arena, bool, below->kernel->buffer_count), is_any = false;
+  uint64_t held = 0;
   for (int32_t r = 0; r < interface->count; r++) {
     int32_t buffer = interface->residents[r].buffer;
-    held[buffer] = knows && is_held_whole(below, &interface->residents[r], interface->sees);
-    is_any = is_any || held[buffer];
-    if (!held[buffer]) gone += plan_copied_bytes(below, buffer, interface->sees);
+    bool is_known = knows && buffer < PLAN_ROOM_BUFFERS;
+    bool is_whole = is_known && is_held_whole(below, &interface->residents[r], interface->sees);
+    if (is_whole) held |= (uint64_t)1 << buffer;
+    if (!is_whole) gone += plan_copied_bytes(below, buffer, interface->sees);
   }
-  if (knows && !is_any) return;
+  if (knows && held == 0) return;
   bool fits = gone > 0 && try_room(saver, below, min_i64(room + gone, usable), held, interface, best);
   if (!fits) try_room(saver, below, room, held, interface, best);
 }
@@ -142,8 +145,9 @@ static bool save(Saver *saver, int32_t plan) {
   return is_better;
 }
 
-bool module_plans_save(Arena *arena, const TilerOptions *options, const ModulePlans *before, ModulePlans *plans) {
-  Saver saver = {.arena = arena, .machine = plans->machine, .options = options, .before = before};
+bool module_plans_save(Arena *arena, const TilerOptions *options, TilingMemos *memos, const ModulePlans *before,
+                       ModulePlans *plans) {
+  Saver saver = {.arena = arena, .machine = plans->machine, .options = options, .memos = memos, .before = before};
   diag_sink_init(&saver.quiet, arena);
   for (int32_t q = saver.machine->queue_count; q-- > 0;)
     if (machine_queue_loads(&saver.machine->queues[q]))

@@ -3,10 +3,13 @@
 #define XLAC_CODEGEN_ONCORE_EMIT_MODULE_SAVINGS_H
 
 #include "codegen/oncore/emit/module_plans.h"
+#include "codegen/oncore/tiling/tiling_memos.h"
 
 /* |plans|, what module_plans_keep has made of |before|, with others for the Kernels whose tiles load much again and
  * again: under the same interface they move fewer bytes, in not more cycles than that is worth
- * (TILER_TRANSFERS_WEIGHT).  False: there are none.  In |arena|; to be laid out and put in runs again. */
-bool module_plans_save(Arena *arena, const TilerOptions *options, const ModulePlans *before, ModulePlans *plans);
+ * (TILER_TRANSFERS_WEIGHT).  False: there are none.  In |arena|; to be laid out and put in runs again.  |memos|: of
+ * the machine of |plans|; to them is added what is found. */
+bool module_plans_save(Arena *arena, const TilerOptions *options, TilingMemos *memos, const ModulePlans *before,
+                       ModulePlans *plans);
 
 #endif

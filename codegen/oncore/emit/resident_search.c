@@ -83,7 +83,9 @@ static Status try_savings(const ResidentSearch *search, KeepTrial *best) {
   KeepTrial saving = *best;
   bool is_meant = best->plans.has_residents && !best->is_saved;
   best->is_saved = saving.is_saved = true;
-  if (!is_meant || !module_plans_save(search->arena, search->tiler, &best->before, &saving.plans)) return STATUS_OK;
+  TilingMemos *memos = kept_plans_memos(search->cache);
+  if (!is_meant || !module_plans_save(search->arena, search->tiler, memos, &best->before, &saving.plans))
+    return STATUS_OK;
   RETURN_IF_ERROR(find_runs(search, saving.kernels, &saving.plans, &saving.bytes));
   KeptCost known = trial_cost(best), cost = trial_cost(&saving);
   if (is_saving(search->plans->machine, cost, known) && saving.bytes <= search->most) *best = saving;
