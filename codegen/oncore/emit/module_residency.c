@@ -9,6 +9,8 @@
 #include "codegen/oncore/run/plan_copies.h"
 #include "codegen/oncore/run/plan_interface.h"
 #include "codegen/oncore/run/residency.h"
+#include "codegen/oncore/tiling/plan_ahead.h"
+#include "codegen/oncore/tiling/plan_edges.h"
 #include "codegen/oncore/tiling/tiler.h"
 #include "hlo/analysis/execution_counts.h"
 
@@ -21,12 +23,6 @@ enum { MOST_WITHIN = 12, MORE_WITHIN = 4, MOST_BESIDE = 40 };
 
 /* Longer plans are left as they are: each is proved anew. */
 #define MOST_KEPT_INSTANCES (INT64_C(1) << 16)
-
-/* The plan of a Kernel under an interface. */
-typedef struct KeptPlan {
-  const Plan *plan; /* NULL: there is none */
-  PlanVerdict verdict;
-} KeptPlan;
 
 /* The plan of a Kernel in less than the Buffer. */
 typedef struct RoomPlan {
@@ -86,7 +82,7 @@ bool module_plan_may_change(const Plan *plan) {
 
 const Plan *module_plans_to_change(const ModulePlans *plans, const KernelUse *use) {
   const Plan *plan = module_plans_of(plans, use);
-  return plan != NULL && module_plan_may_change(plan) ? plan : NULL;
+  return plan != NULL && module_plan_may_change(plan) ? plan_in_turn(plan) : NULL;
 }
 
 static const Plan *plan_to_change(void *self, const KernelUse *use) {
@@ -108,9 +104,39 @@ const Plan *module_plan_within(KeptPlans *cache, const Kernel *kernel, StringVie
                                 : tiler_plan(arena, &request, diag, &tight) == STATUS_OK;
   if (!is_made || plan_instance_count(tight) > MOST_KEPT_INSTANCES) return NULL;
   Plan *made = ARENA_NEW(arena, Plan);
-  *made = *tight;
+  *made = *plan_in_turn(tight);
   made->buffer_bytes = machine_buffer_usable(machine);
   return made;
+}
+
+/* What becomes of |kept|, on a machine whose loads share a queue with stores, with loads ahead, if it is faster. */
+static Status try_ahead(Arena *arena, const MachineDescription *machine, DiagSink *diag, KeptPlan *kept) {
+  Plan *ahead;
+  PlanVerdict verdict;
+  bool is_enough;
+  if (!machine_shares_queue(machine) || kept->plan->loop_count == 0) return STATUS_OK;
+  RETURN_IF_ERROR(plan_ahead(arena, kept->plan, machine, diag, &ahead));
+  RETURN_IF_ERROR(plan_edges_find_flags(ahead, machine, diag, &is_enough));
+  if (!is_enough) return STATUS_OK;
+  RETURN_IF_ERROR(plan_check(arena, ahead, machine, diag, &verdict));
+  bool is_faster = verdict.simulation.cycles < kept->verdict.simulation.cycles;
+  if (is_faster && hazard_report_faults(&verdict.hazards) == 0) *kept = (KeptPlan){ahead, verdict};
+  return STATUS_OK;
+}
+
+Status module_plan_under(Arena *arena, const Plan *plan, const MachineDescription *machine,
+                         const PlanInterface *interface, DiagSink *diag, KeptPlan *out_kept) {
+  KeptPlan kept = {0};
+  *out_kept = kept;
+  for (int32_t r = 0; r < interface->count; r++)
+    if (!plan_may_keep(plan, interface->residents[r].buffer, interface->sees)) return STATUS_OK;
+  RETURN_IF_ERROR(plan_keep(arena, plan, machine, interface, diag, &kept.plan));
+  if (kept.plan == NULL) return STATUS_OK;
+  RETURN_IF_ERROR(plan_check(arena, kept.plan, machine, diag, &kept.verdict));
+  if (hazard_report_faults(&kept.verdict.hazards) > 0) return STATUS_OK;
+  RETURN_IF_ERROR(try_ahead(arena, machine, diag, &kept));
+  *out_kept = kept;
+  return STATUS_OK;
 }
 
 /* What stands for |use|'s Kernel in the cache. */
@@ -178,13 +204,9 @@ static bool has_transfers(const Plan *plan) {
 
 /* |plan| under |interface|, if there is one that takes less than |*kept|. */
 static Status try_plan(const PlanKeeper *keeper, const Plan *plan, const PlanInterface *interface, KeptPlan *kept) {
-  KeptPlan tried = {0};
-  for (int32_t r = 0; r < interface->count; r++)
-    if (!plan_may_keep(plan, interface->residents[r].buffer, interface->sees)) return STATUS_OK;
-  RETURN_IF_ERROR(plan_keep(keeper->arena, plan, keeper->machine, interface, keeper->diag, &tried.plan));
+  KeptPlan tried;
+  RETURN_IF_ERROR(module_plan_under(keeper->arena, plan, keeper->machine, interface, keeper->diag, &tried));
   if (tried.plan == NULL) return STATUS_OK;
-  RETURN_IF_ERROR(plan_check(keeper->arena, tried.plan, keeper->machine, keeper->diag, &tried.verdict));
-  if (hazard_report_faults(&tried.verdict.hazards) > 0) return STATUS_OK;
   bool is_less = kept->plan == NULL || tried.verdict.simulation.cycles < kept->verdict.simulation.cycles;
   if (is_less) *kept = tried;
   return STATUS_OK;
@@ -462,8 +484,8 @@ Status module_plans_keep(KeptPlans *cache, const PlacedModule *placed, Residency
 
 bool module_plans_policy_tells(const ModulePlans *plans, ResidencyPolicy policy) {
   for (int32_t p = 0; p < plans->count; p++) {
-    const Plan *plan = plans->plans[p].plan;
-    if (!module_plan_may_change(plan)) continue;
+    if (!module_plan_may_change(plans->plans[p].plan)) continue;
+    const Plan *plan = plan_in_turn(plans->plans[p].plan);
     for (int32_t b = 0; b < plan->kernel->buffer_count; b++) {
       bool sees = policy.sees_windows;
       bool is_told = (policy.brings_streams && plan_brings_stream(plan, b, sees)) ||

@@ -63,19 +63,14 @@ static double bytes_again(Saver *saver, int32_t plan) {
 /* Takes |plan| under |interface| instead of |*best| where what it saves is worth its cycles.  False: it does not fit.
  */
 static bool try_plan(Saver *saver, const Plan *plan, const PlanInterface *interface, ModulePlan *best) {
-  const Plan *kept;
-  PlanVerdict verdict;
-  for (int32_t r = 0; r < interface->count; r++)
-    if (!plan_may_keep(plan, interface->residents[r].buffer, interface->sees)) return false;
-  Status status = plan_keep(saver->arena, plan, saver->machine, interface, &saver->quiet, &kept);
-  if (status != STATUS_OK || kept == NULL) return false;
-  status = plan_check(saver->arena, kept, saver->machine, &saver->quiet, &verdict);
-  if (status != STATUS_OK || hazard_report_faults(&verdict.hazards) > 0) return false;
-  const QueueSimulation *made = &verdict.simulation, *known = &best->verdict.simulation;
+  KeptPlan kept;
+  Status status = module_plan_under(saver->arena, plan, saver->machine, interface, &saver->quiet, &kept);
+  if (status != STATUS_OK || kept.plan == NULL) return false;
+  const QueueSimulation *made = &kept.verdict.simulation, *known = &best->verdict.simulation;
   double saved = (double)(known->memory_bytes - made->memory_bytes);
   if (saved <= 0 || made->cycles - known->cycles > saved / saver->bytes_per_cycle * TILER_TRANSFERS_WEIGHT) return true;
-  best->plan = kept;
-  best->verdict = verdict;
+  best->plan = kept.plan;
+  best->verdict = kept.verdict;
   best->is_resident = true;
   best->base = interface->base;
   return true;
@@ -96,7 +91,7 @@ static bool try_room(Saver *saver, const Plan *below, int64_t room, uint64_t hel
   int32_t count = tiler_plans_saving(saver->arena, &request, NULL, MOST_PLANS, plans);
   for (int32_t p = 0; p < count; p++) {
     Plan *made = ARENA_NEW(saver->arena, Plan);
-    *made = *plans[p];
+    *made = *plan_in_turn(plans[p]);
     made->buffer_bytes = machine_buffer_usable(saver->machine);
     fits = (module_plan_may_change(made) && try_plan(saver, made, interface, best)) || fits;
   }
@@ -133,7 +128,7 @@ static void try_beside(Saver *saver, const Plan *below, const PlanInterface *int
 static bool save(Saver *saver, int32_t plan) {
   ModulePlan *of = &saver->plans[plan], best = *of;
   PlanInterface interface = of->interface != NULL ? *of->interface : (PlanInterface){0};
-  const Plan *below = plan_before(saver, plan)->plan;
+  const Plan *below = plan_in_turn(plan_before(saver, plan)->plan);
   int64_t bases[] = {interface.base, of->low};
   for (int b = 0; b < 2 && (b == 0 || bases[1] < bases[0]); b++) {
     interface.base = bases[b];

@@ -6,6 +6,10 @@ bool plan_is_program(const Plan *plan) {
   return plan->kernel != NULL && plan->kernel->stage_count == 0;
 }
 
+const Plan *plan_in_turn(const Plan *plan) {
+  return plan->in_turn != NULL ? plan->in_turn : plan;
+}
+
 PlanRange plan_range_index(IndexExpr at) {
   return (PlanRange){at, 1, false, index_constant(0)};
 }

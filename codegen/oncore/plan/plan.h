@@ -187,7 +187,8 @@ typedef struct PlanLoop {
   PlanBlock body;
 } PlanLoop;
 
-typedef struct Plan {
+typedef struct Plan Plan;
+struct Plan {
   Arena *arena;
   IndexSpace space;     /* of the expressions over loops and scalars */
   StringView name;      /* of the Kernel's instruction; several Kernels of one are told apart by a suffix */
@@ -205,13 +206,18 @@ typedef struct Plan {
   const PlanLoop *loops;       /* a loop after those around it */
   const PlanCommand *commands; /* in program order */
   PlanBlock block;
-} Plan;
+  const Plan *in_turn; /* the same with each load before the work on its tile, where this one issues loads ahead; NULL:
+                          it does not, or nobody has kept that one */
+};
 
 /* Whether |command| brings what a load of the Kernel's does from an array in the Buffer: a PERMUTE or GATHER. */
 bool plan_brings_held(const PlanCommand *command);
 /* Whether what |plan| computes is said by its commands (PlanCommand.operation): its Kernel says what it reads and
  * writes alone. */
 bool plan_is_program(const Plan *plan);
+
+/* |plan| as it is before loads are issued ahead: with those, a tile comes by several. */
+const Plan *plan_in_turn(const Plan *plan);
 
 /* The range that is one index. */
 PlanRange plan_range_index(IndexExpr at);
