@@ -11,6 +11,7 @@
 #include "codegen/oncore/run/residency.h"
 #include "codegen/oncore/tiling/plan_ahead.h"
 #include "codegen/oncore/tiling/plan_edges.h"
+#include "codegen/oncore/tiling/plan_spread.h"
 #include "codegen/oncore/tiling/tiler.h"
 #include "hlo/analysis/execution_counts.h"
 
@@ -109,18 +110,22 @@ const Plan *module_plan_within(KeptPlans *cache, const Kernel *kernel, StringVie
   return made;
 }
 
-/* What becomes of |kept|, on a machine whose loads share a queue with stores, with loads ahead, if it is faster. */
-static Status try_ahead(Arena *arena, const MachineDescription *machine, DiagSink *diag, KeptPlan *kept) {
-  Plan *ahead;
+/* plan_spread, plan_ahead. */
+typedef Status (*PlanForm)(Arena *arena, const Plan *plan, const MachineDescription *machine, DiagSink *diag,
+                           Plan **out_plan);
+
+/* What |form| makes of |kept|, if that is faster. */
+static Status try_form(Arena *arena, PlanForm form, const MachineDescription *machine, DiagSink *diag, KeptPlan *kept) {
+  Plan *formed;
   PlanVerdict verdict;
   bool is_enough;
-  if (!machine_shares_queue(machine) || kept->plan->loop_count == 0) return STATUS_OK;
-  RETURN_IF_ERROR(plan_ahead(arena, kept->plan, machine, diag, &ahead));
-  RETURN_IF_ERROR(plan_edges_find_flags(ahead, machine, diag, &is_enough));
+  if (kept->plan->loop_count == 0) return STATUS_OK;
+  RETURN_IF_ERROR(form(arena, kept->plan, machine, diag, &formed));
+  RETURN_IF_ERROR(plan_edges_find_flags(formed, machine, diag, &is_enough));
   if (!is_enough) return STATUS_OK;
-  RETURN_IF_ERROR(plan_check(arena, ahead, machine, diag, &verdict));
+  RETURN_IF_ERROR(plan_check(arena, formed, machine, diag, &verdict));
   bool is_faster = verdict.simulation.cycles < kept->verdict.simulation.cycles;
-  if (is_faster && hazard_report_faults(&verdict.hazards) == 0) *kept = (KeptPlan){ahead, verdict};
+  if (is_faster && hazard_report_faults(&verdict.hazards) == 0) *kept = (KeptPlan){formed, verdict};
   return STATUS_OK;
 }
 
@@ -134,7 +139,8 @@ Status module_plan_under(Arena *arena, const Plan *plan, const MachineDescriptio
   if (kept.plan == NULL) return STATUS_OK;
   RETURN_IF_ERROR(plan_check(arena, kept.plan, machine, diag, &kept.verdict));
   if (hazard_report_faults(&kept.verdict.hazards) > 0) return STATUS_OK;
-  RETURN_IF_ERROR(try_ahead(arena, machine, diag, &kept));
+  if (machine_has_spare_queues(machine)) RETURN_IF_ERROR(try_form(arena, plan_spread, machine, diag, &kept));
+  if (machine_shares_queue(machine)) RETURN_IF_ERROR(try_form(arena, plan_ahead, machine, diag, &kept));
   *out_kept = kept;
   return STATUS_OK;
 }

@@ -206,8 +206,8 @@ struct Plan {
   const PlanLoop *loops;       /* a loop after those around it */
   const PlanCommand *commands; /* in program order */
   PlanBlock block;
-  const Plan *in_turn; /* the same with each load before the work on its tile, where this one issues loads ahead; NULL:
-                          it does not, or nobody has kept that one */
+  const Plan *in_turn; /* the same with one queue for each kind of work, each load before the work on its tile, where
+                          this one has more (plan_spread) or issues loads ahead (plan_ahead); NULL: it does neither */
 };
 
 /* Whether |command| brings what a load of the Kernel's does from an array in the Buffer: a PERMUTE or GATHER. */
@@ -216,7 +216,8 @@ bool plan_brings_held(const PlanCommand *command);
  * writes alone. */
 bool plan_is_program(const Plan *plan);
 
-/* |plan| as it is before loads are issued ahead: with those, a tile comes by several. */
+/* |plan| as it is before work is spread over queues and loads are issued ahead: after that a tile comes by several
+ * commands. */
 const Plan *plan_in_turn(const Plan *plan);
 
 /* The range that is one index. */

@@ -139,5 +139,6 @@ Status plan_spread(Arena *arena, const Plan *plan, const MachineDescription *mac
     spreader.queues[kind] = queues_for(machine, kind);
     spreader.turns = spreader.turns > spreader.queues[kind].count ? spreader.turns : spreader.queues[kind].count;
   }
+  spreader.copier.plan->in_turn = plan_in_turn(plan);
   return plan_copier_finish(&spreader.copier, spread_block(&spreader, &plan->block, -1), machine, diag, out_plan);
 }
