@@ -83,7 +83,7 @@ bool module_plan_may_change(const Plan *plan) {
 
 const Plan *module_plans_to_change(const ModulePlans *plans, const KernelUse *use) {
   const Plan *plan = module_plans_of(plans, use);
-  return plan != NULL && module_plan_may_change(plan) ? plan_in_turn(plan) : NULL;
+  return plan != NULL && module_plan_may_change(plan) ? plan_as_tiled(plan) : NULL;
 }
 
 static const Plan *plan_to_change(void *self, const KernelUse *use) {
@@ -105,7 +105,7 @@ const Plan *module_plan_within(KeptPlans *cache, const Kernel *kernel, StringVie
                                 : tiler_plan(arena, &request, diag, &tight) == STATUS_OK;
   if (!is_made || plan_instance_count(tight) > MOST_KEPT_INSTANCES) return NULL;
   Plan *made = ARENA_NEW(arena, Plan);
-  *made = *plan_in_turn(tight);
+  *made = *plan_as_tiled(tight);
   made->buffer_bytes = machine_buffer_usable(machine);
   return made;
 }
@@ -491,7 +491,7 @@ Status module_plans_keep(KeptPlans *cache, const PlacedModule *placed, Residency
 bool module_plans_policy_tells(const ModulePlans *plans, ResidencyPolicy policy) {
   for (int32_t p = 0; p < plans->count; p++) {
     if (!module_plan_may_change(plans->plans[p].plan)) continue;
-    const Plan *plan = plan_in_turn(plans->plans[p].plan);
+    const Plan *plan = plan_as_tiled(plans->plans[p].plan);
     for (int32_t b = 0; b < plan->kernel->buffer_count; b++) {
       bool sees = policy.sees_windows;
       bool is_told = (policy.brings_streams && plan_brings_stream(plan, b, sees)) ||

@@ -24,14 +24,14 @@ typedef struct KeptPlan {
   PlanVerdict verdict;
 } KeptPlan;
 
-/* |plan|, which has nothing resident and is in turn (plan_in_turn), under |interface|, with work for all queues and
+/* |plan|, which has nothing resident and is as tiled (plan_as_tiled), under |interface|, with work for all queues and
  * loads ahead where that is faster.  In |arena|; refers to |plan|.  Status as that of plan_keep and plan_check. */
 MUST_USE Status module_plan_under(Arena *arena, const Plan *plan, const MachineDescription *machine,
                                   const PlanInterface *interface, DiagSink *diag, KeptPlan *out_kept);
 
 /* Whether another may take the place of |plan|, which has nothing resident. */
 bool module_plan_may_change(const Plan *plan);
-/* The plan of |use|, in turn (plan_in_turn), if another may take its place; NULL: none may, or there is none. */
+/* The plan of |use|, as tiled (plan_as_tiled), if another may take its place; NULL: none may, or there is none. */
 const Plan *module_plans_to_change(const ModulePlans *plans, const KernelUse *use);
 /* A plan of |kernel| in |room|, made with a third of the effort, or beside what is held by estimates alone; NULL: there
  * is none, or it is too long. */

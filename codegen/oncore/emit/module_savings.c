@@ -91,7 +91,7 @@ static bool try_room(Saver *saver, const Plan *below, int64_t room, uint64_t hel
   int32_t count = tiler_plans_saving(saver->arena, &request, NULL, MOST_PLANS, plans);
   for (int32_t p = 0; p < count; p++) {
     Plan *made = ARENA_NEW(saver->arena, Plan);
-    *made = *plan_in_turn(plans[p]);
+    *made = *plan_as_tiled(plans[p]);
     made->buffer_bytes = machine_buffer_usable(saver->machine);
     fits = (module_plan_may_change(made) && try_plan(saver, made, interface, best)) || fits;
   }
@@ -128,7 +128,7 @@ static void try_beside(Saver *saver, const Plan *below, const PlanInterface *int
 static bool save(Saver *saver, int32_t plan) {
   ModulePlan *of = &saver->plans[plan], best = *of;
   PlanInterface interface = of->interface != NULL ? *of->interface : (PlanInterface){0};
-  const Plan *below = plan_in_turn(plan_before(saver, plan)->plan);
+  const Plan *below = plan_as_tiled(plan_before(saver, plan)->plan);
   int64_t bases[] = {interface.base, of->low};
   for (int b = 0; b < 2 && (b == 0 || bases[1] < bases[0]); b++) {
     interface.base = bases[b];

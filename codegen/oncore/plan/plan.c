@@ -6,8 +6,8 @@ bool plan_is_program(const Plan *plan) {
   return plan->kernel != NULL && plan->kernel->stage_count == 0;
 }
 
-const Plan *plan_in_turn(const Plan *plan) {
-  return plan->in_turn != NULL ? plan->in_turn : plan;
+const Plan *plan_as_tiled(const Plan *plan) {
+  return plan->as_tiled != NULL ? plan->as_tiled : plan;
 }
 
 PlanRange plan_range_index(IndexExpr at) {

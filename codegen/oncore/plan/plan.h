@@ -206,7 +206,7 @@ struct Plan {
   const PlanLoop *loops;       /* a loop after those around it */
   const PlanCommand *commands; /* in program order */
   PlanBlock block;
-  const Plan *in_turn; /* the same with one queue for each kind of work, each load before the work on its tile, where
+  const Plan *as_tiled; /* the same with one queue for each kind of work, each load before the work on its tile, where
                           this one has more (plan_spread) or issues loads ahead (plan_ahead); NULL: it does neither */
 };
 
@@ -218,7 +218,7 @@ bool plan_is_program(const Plan *plan);
 
 /* |plan| as it is before work is spread over queues and loads are issued ahead: after that a tile comes by several
  * commands. */
-const Plan *plan_in_turn(const Plan *plan);
+const Plan *plan_as_tiled(const Plan *plan);
 
 /* The range that is one index. */
 PlanRange plan_range_index(IndexExpr at);

@@ -382,6 +382,12 @@ RunCuts run_rounds_find(Arena *arena, const PlacedModule *placed, const Residenc
     }
     find_groups(&finder);
   }
-  return (RunCuts){finder.cuts.count, finder.cuts.data,   finder.rooms.data, finder.turns.count,
-                   finder.turns.data, finder.units.count, finder.units.data, finder.has_begun_anew};
+  return (RunCuts){.count = finder.cuts.count,
+                   .cuts = finder.cuts.data,
+                   .rooms = finder.rooms.data,
+                   .turns_count = finder.turns.count,
+                   .turns = finder.turns.data,
+                   .unit_count = finder.units.count,
+                   .units = finder.units.data,
+                   .has_begun_anew = finder.has_begun_anew};
 }

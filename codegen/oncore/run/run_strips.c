@@ -412,6 +412,9 @@ RunCuts run_strips_find(Arena *arena, const PlacedModule *placed, const Residenc
     find_cuts(&finder);
   }
   if (cuts_sums && !finder.has_sums) return (RunCuts){0};
-  return (RunCuts){
-      finder.cuts.count, finder.cuts.data, finder.rooms.data, 0, NULL, finder.units.count, finder.units.data, false};
+  return (RunCuts){.count = finder.cuts.count,
+                   .cuts = finder.cuts.data,
+                   .rooms = finder.rooms.data,
+                   .unit_count = finder.units.count,
+                   .units = finder.units.data};
 }

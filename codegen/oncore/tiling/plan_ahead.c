@@ -162,6 +162,6 @@ Status plan_ahead(Arena *arena, const Plan *plan, const MachineDescription *mach
   plan_copier_init(&copier, arena, plan);
   add_first_loads(&copier, &plan->block, 0, -1, &nodes);
   add_block(&copier, &plan->block, -1, NULL, &nodes);
-  copier.plan->in_turn = plan_in_turn(plan);
+  copier.plan->as_tiled = plan_as_tiled(plan);
   return plan_copier_finish(&copier, nodes, machine, diag, out_plan);
 }

@@ -12,7 +12,7 @@ bool machine_shares_queue(const MachineDescription *machine);
  * computation of the tile at hand: a store that waits for that no longer holds it up.  What is loaded for the first
  * iteration of a loop comes in the last one before it, of whatever loop: so the last iterations stand by themselves.
  * Loads stay where they are that have no slot of their own then, or of arrays that the plan writes.  Edges are derived
- * anew.  In |arena|; refers to |plan| (Plan.in_turn).  Status as that of plan_edges_complete. */
+ * anew.  In |arena|; refers to |plan| (Plan.as_tiled).  Status as that of plan_edges_complete. */
 MUST_USE Status plan_ahead(Arena *arena, const Plan *plan, const MachineDescription *machine, DiagSink *diag,
                            Plan **out_plan);
 

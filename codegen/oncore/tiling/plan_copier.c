@@ -12,7 +12,7 @@ void plan_copier_init(PlanCopier *copier, Arena *arena, const Plan *plan) {
   *copier = (PlanCopier){.arena = arena, .old = plan, .plan = ARENA_NEW(arena, Plan)};
   *copier->plan = *plan;
   copier->plan->arena = arena;
-  copier->plan->in_turn = NULL;
+  copier->plan->as_tiled = NULL;
   index_space_init(&copier->plan->space, arena);
   copier->dims = ARENA_NEW_ARRAY(arena, IndexExpr, plan->loop_count);
   copier->iterations = ARENA_NEW_ARRAY(arena, CopiedIteration, plan->loop_count);

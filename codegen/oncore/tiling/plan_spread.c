@@ -139,6 +139,6 @@ Status plan_spread(Arena *arena, const Plan *plan, const MachineDescription *mac
     spreader.queues[kind] = queues_for(machine, kind);
     spreader.turns = spreader.turns > spreader.queues[kind].count ? spreader.turns : spreader.queues[kind].count;
   }
-  spreader.copier.plan->in_turn = plan_in_turn(plan);
+  spreader.copier.plan->as_tiled = plan_as_tiled(plan);
   return plan_copier_finish(&spreader.copier, spread_block(&spreader, &plan->block, -1), machine, diag, out_plan);
 }

@@ -11,7 +11,7 @@ bool machine_has_spare_queues(const MachineDescription *machine);
 /* |plan|, the tiler's or what plan_keep has made of it, with the same commands in the same order, but in a loop without
  * further loops those of following iterations stand on following queues of their kind: its body has as many iterations
  * as there are such queues, and what is left stands after it.  Folds stay on one queue, since each goes on from the one
- * before.  Edges are derived anew.  In |arena|; refers to |plan| (Plan.in_turn).  Status as that of
+ * before.  Edges are derived anew.  In |arena|; refers to |plan| (Plan.as_tiled).  Status as that of
  * plan_edges_complete. */
 MUST_USE Status plan_spread(Arena *arena, const Plan *plan, const MachineDescription *machine, DiagSink *diag,
                             Plan **out_plan);
