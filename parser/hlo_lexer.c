@@ -33,7 +33,8 @@ static bool skip_block_comment(Lexer *lexer) {
   return false;
 }
 
-bool lexer_skip_space(Lexer *lexer) {
+/* White space and comments at the cursor; false at a comment without end. */
+static bool lexer_skip_space(Lexer *lexer) {
   for (;;) {
     const char *c = lexer->cursor;
     while (c < lexer->end && (*c == ' ' || *c == '\t' || *c == '\r')) c++;

@@ -74,9 +74,6 @@ void lexer_advance(Lexer *lexer);
 /* The first byte of what follows the current token and white space; 0 at the end. */
 char lexer_peek(Lexer *lexer);
 
-/* White space and comments at the cursor; false at a comment without end. */
-bool lexer_skip_space(Lexer *lexer);
-
 /* With '{' as the current token: takes the raw text up to its matching brace, both included, and makes the token after
  * current. False when the text ends before. */
 bool lexer_take_dictionary(Lexer *lexer, StringView *out_text);

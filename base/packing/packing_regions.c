@@ -208,8 +208,11 @@ static Turn next_turn(const PartSolution *solutions, int64_t count, int64_t p, P
   return turn;
 }
 
-SearchResult solve_region(Solver *solver, const int32_t *regions, int32_t region, int64_t *offsets, int64_t *out_height,
-                          int64_t *out_bound) {
+/* Places the items whose regions[] is |region| in it; their offsets go to |offsets|.  Region 0: as low as the work
+ * allows, SEARCH_FOUND; |out_bound|: no placement of these items is lower.  Others: within their capacity, or
+ * SEARCH_NONE (proved impossible) or SEARCH_LIMIT. */
+static SearchResult solve_region(Solver *solver, const int32_t *regions, int32_t region, int64_t *offsets,
+                                 int64_t *out_height, int64_t *out_bound) {
   const Instance *instance = solver->instance;
   Arena *scratch = arena_create();
   int32_t *chosen = ARENA_NEW_ARRAY(scratch, int32_t, instance->item_count + 1), count = 0;

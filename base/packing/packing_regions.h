@@ -22,12 +22,6 @@ typedef struct Solver {
   Work work;
 } Solver;
 
-/* Places the items whose regions[] is |region| in it; their offsets go to |offsets|.  Region 0: as low as the work
- * allows, SEARCH_FOUND; |out_bound|: no placement of these items is lower.  Others: within their capacity, or
- * SEARCH_NONE (proved impossible) or SEARCH_LIMIT. */
-SearchResult solve_region(Solver *solver, const int32_t *regions, int32_t region, int64_t *offsets, int64_t *out_height,
-                          int64_t *out_bound);
-
 /* Items that lie in one region. */
 typedef struct RegionGuests {
   int32_t *items, count;

@@ -244,9 +244,6 @@ void contraction_choose_kept(const Kernel *kernel, const VecTarget *target, Cont
  * others (contraction_skinny.c). */
 bool contraction_choose_skinny(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking);
 
-/* The load whose rows the micro-kernel can read as those of the lhs: the lhs itself, or what it is converted from where
- * it is multiplied as it is by the matrix unit; -1: none. */
-int32_t contraction_lhs_load(const Kernel *kernel, const ContractionBlocking *blocking);
 /* Elements, of groups lanes, from row to row of a plain lhs whose rows, contiguous along the depth, lie as they would
  * be packed, only further apart; 0 for others. */
 int64_t contraction_lhs_stride(const Kernel *kernel, const ContractionBlocking *blocking);

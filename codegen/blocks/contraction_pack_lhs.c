@@ -269,7 +269,9 @@ void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, 
 
 /* --- rows that are read where they are --- */
 
-int32_t contraction_lhs_load(const Kernel *kernel, const ContractionBlocking *blocking) {
+/* The load whose rows the micro-kernel can read as those of the lhs: the lhs itself, or what it is converted from where
+ * it is multiplied as it is by the matrix unit; -1: none. */
+static int32_t contraction_lhs_load(const Kernel *kernel, const ContractionBlocking *blocking) {
   int32_t load = blocking->lhs;
   if (blocking->group > 1) {
     if (!blocking->in_matrix_unit) return -1;

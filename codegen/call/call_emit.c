@@ -32,7 +32,7 @@ LLVMValueRef call_text(const CallCode *code, StringView text) {
   return call_constant(code, LLVMConstStringInContext2(code->context, text.data, text.size, false));
 }
 
-LLVMBasicBlockRef call_block(const CallCode *code) {
+static LLVMBasicBlockRef call_block(const CallCode *code) {
   return LLVMAppendBasicBlockInContext(code->context, code->function, "");
 }
 

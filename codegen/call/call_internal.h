@@ -39,7 +39,6 @@ LLVMValueRef call_constant(const CallCode *code, LLVMValueRef value);
 LLVMValueRef call_text(const CallCode *code, StringView text); /* zero-terminated */
 /* The addresses of |count| leaves as an array on the stack. */
 LLVMValueRef call_address_array(const CallCode *code, int first, int count);
-LLVMBasicBlockRef call_block(const CallCode *code);
 /* Calls a function of the module's own, declared types and all. */
 LLVMValueRef call_support(const CallCode *code, const char *name, LLVMValueRef *arguments, unsigned count);
 /* Tells of a failure; what the function then returns. */

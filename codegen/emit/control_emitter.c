@@ -193,7 +193,7 @@ static Status tiny_kernel(ControlEmitter *control, const HloInstruction *instruc
   return STATUS_OK;
 }
 
-Status control_kernels(ControlEmitter *control, const HloInstruction *instruction) {
+static Status control_kernels(ControlEmitter *control, const HloInstruction *instruction) {
   if (copy_registers(control, instruction)) return STATUS_OK;
   const KernelUses *row = kernel_table_find(control->kernels, instruction);
   if (row == NULL) XLAC_BUG("'%.*s' has no Kernels", SV_ARG(instruction->name));
@@ -348,7 +348,9 @@ static Status emit_around(ControlEmitter *control, const HloInstruction *loop, b
   return STATUS_OK;
 }
 
-Status control_while(ControlEmitter *control, const HloInstruction *loop) {
+static Status control_computation(ControlEmitter *control, const HloComputation *computation);
+
+static Status control_while(ControlEmitter *control, const HloInstruction *loop) {
   const HloComputation *condition = hlo_instruction_computation(loop, HLO_ATTR_CONDITION);
   const HloComputation *body = hlo_instruction_computation(loop, HLO_ATTR_BODY);
   RETURN_IF_ERROR(emit_around(control, loop, false));
@@ -373,7 +375,7 @@ static LLVMValueRef branch_number(ControlEmitter *control, const HloInstruction 
   return LLVMBuildSelect(control->vec->builder, selector, LLVMConstInt(s32, 0, false), LLVMConstInt(s32, 1, false), "");
 }
 
-Status control_conditional(ControlEmitter *control, const HloInstruction *conditional) {
+static Status control_conditional(ControlEmitter *control, const HloInstruction *conditional) {
   const VecBuilder *vec = control->vec;
   int count = hlo_instruction_called_count(conditional);
   LLVMValueRef selector = branch_number(control, conditional);
@@ -448,7 +450,7 @@ static void limit_block(ControlEmitter *control) {
   LLVMPositionBuilderAtEnd(vec->builder, next);
 }
 
-Status control_computation(ControlEmitter *control, const HloComputation *computation) {
+static Status control_computation(ControlEmitter *control, const HloComputation *computation) {
   for (int64_t i = 0; i < computation->instructions.count; i++) {
     limit_block(control);
     RETURN_IF_ERROR(emit_instruction(control, computation->instructions.data[i]));

@@ -120,9 +120,4 @@ void control_device_id(ControlEmitter *control, const HloInstruction *instructio
  * returns what it returns unless that is 0. */
 void control_call_checked(ControlEmitter *control, LLVMValueRef function, LLVMValueRef *arguments, unsigned count);
 
-MUST_USE Status control_computation(ControlEmitter *control, const HloComputation *computation);
-MUST_USE Status control_kernels(ControlEmitter *control, const HloInstruction *instruction);
-MUST_USE Status control_while(ControlEmitter *control, const HloInstruction *instruction);
-MUST_USE Status control_conditional(ControlEmitter *control, const HloInstruction *instruction);
-
 #endif

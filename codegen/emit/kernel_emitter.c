@@ -47,7 +47,7 @@ KernelCode emit_code(const KernelStrategy *strategy, LLVMValueRef function) {
                       .phase_count = strategy->phase_count};
 }
 
-KernelParameters kernel_code_parameters(int64_t piece_count, int64_t phase_count) {
+static KernelParameters kernel_code_parameters(int64_t piece_count, int64_t phase_count) {
   if (phase_count > 0) return KERNEL_PARAMETERS_PHASE;
   return piece_count > 1 ? KERNEL_PARAMETERS_PIECES : KERNEL_PARAMETERS_NONE;
 }

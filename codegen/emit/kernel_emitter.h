@@ -8,7 +8,7 @@
 /* The code of a Kernel. */
 typedef struct KernelCode {
   LLVMValueRef function; /* internal, void: one pointer per buffer in order, those of role SCRATCH excepted; a pointer
-                            to scratch (64-byte aligned); what kernel_code_parameters says */
+                            to scratch (64-byte aligned); its KernelParameters */
   int64_t scratch_bytes; /* contents irrelevant; each thread's begins at a multiple of 64 */
   int64_t piece_count;   /* the function does pieces [begin, end) of so many; different ones may run at the same time,
                             each run with scratch of its own, and leave the same bits however they are cut into runs */
@@ -27,7 +27,6 @@ typedef enum KernelParameters {
   KERNEL_PARAMETERS_PHASE   /* pointer to the further chunks' scratch; i64 phase, chunk and chunks */
 } KernelParameters;
 enum { KERNEL_MOST_PARAMETERS = 4 };
-KernelParameters kernel_code_parameters(int64_t piece_count, int64_t phase_count);
 /* Appends them to |arguments|, of which there are |*count|. */
 void kernel_code_append_all(const VecBuilder *vec, const KernelCode *code, LLVMValueRef *arguments, unsigned *count);
 

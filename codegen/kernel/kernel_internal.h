@@ -11,11 +11,9 @@ void kernel_values_depend(const Kernel *kernel, KernelValue *values);
  * have further ones, which are bound to nothing. */
 const Kernel *kernel_bound_as(Arena *arena, const Kernel *shared, const Kernel *own);
 
-/* Elements of |buffer| that are one index's of dimension |dim|, if |address| says so; 0: it does not.  |predicate|:
- * what guards it, -1: nothing. */
-int64_t kernel_piece_at(const Kernel *kernel, int32_t dim, int32_t buffer, IndexExpr address, int32_t predicate);
-/* The same beside what other accesses to |buffer| have said, in |pieces| by buffer: -1, there was none yet; 0, no piece
- * or pieces of unequal size. */
+/* Joins to pieces[buffer] what |address|, guarded by |predicate| (-1: by nothing), says of it: the number of elements
+ * of |buffer| that are one index's of dimension |dim|.  |pieces| by buffer: -1, no access has said anything yet; 0, one
+ * has no such piece, or pieces are of unequal size. */
 void kernel_join_piece(const Kernel *kernel, int32_t dim, int32_t buffer, IndexExpr address, int32_t predicate,
                        int64_t *pieces);
 /* kernel_strip_dim and kernel_strip_make, for SUMS. */

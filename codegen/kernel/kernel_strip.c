@@ -4,9 +4,11 @@
 
 /* --- whether it can be cut --- */
 
-/* A predicate that is the same for all indices leaves the first and the last one within the array, so that what it
- * guards is within each one's piece. */
-int64_t kernel_piece_at(const Kernel *kernel, int32_t dim, int32_t buffer, IndexExpr address, int32_t predicate) {
+/* Elements of |buffer| that are one index's of dimension |dim|, if |address| says so; 0: it does not.  |predicate|:
+ * what guards it, -1: nothing.  A predicate that is the same for all indices leaves the first and the last one within
+ * the array, so that what it guards is within each one's piece. */
+static int64_t kernel_piece_at(const Kernel *kernel, int32_t dim, int32_t buffer, IndexExpr address,
+                               int32_t predicate) {
   int64_t lower, upper, piece = index_dim_coefficient(&kernel->space, address, dim);
   int64_t whole = kernel->buffers[buffer].element_count, extent = kernel->dims[dim].extent;
   if (piece <= 0 || piece != whole / extent || whole % extent != 0) return 0;

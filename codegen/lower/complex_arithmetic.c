@@ -19,7 +19,8 @@ int32_t c_scale(const ComplexMath *m, int32_t a, double factor) {
   return c_apply2(m, HLO_MULTIPLY, a, c_constant(m, factor));
 }
 
-int32_t c_compare(const ComplexMath *m, ComparisonDirection direction, int32_t a, int32_t b) {
+/* A pred. */
+static int32_t c_compare(const ComplexMath *m, ComparisonDirection direction, int32_t a, int32_t b) {
   return lowering_apply_with(m->lowering, HLO_COMPARE, TYPE_PRED, (int32_t[]){a, b}, 2, (int64_t)direction,
                              COMPARISON_TYPE_FLOAT);
 }
@@ -48,7 +49,7 @@ int32_t c_is_finite(const ComplexMath *m, int32_t a) {
   return lowering_apply(m->lowering, HLO_IS_FINITE, TYPE_PRED, &a, 1);
 }
 
-int32_t c_is_nan(const ComplexMath *m, int32_t a) {
+static int32_t c_is_nan(const ComplexMath *m, int32_t a) {
   return c_compare(m, COMPARISON_DIRECTION_NE, a, a);
 }
 

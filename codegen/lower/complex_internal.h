@@ -24,14 +24,12 @@ int32_t c_constant(const ComplexMath *m, double value);
 int32_t c_apply(const ComplexMath *m, HloOpcode opcode, int32_t a);
 int32_t c_apply2(const ComplexMath *m, HloOpcode opcode, int32_t a, int32_t b);
 int32_t c_scale(const ComplexMath *m, int32_t a, double factor);
-int32_t c_compare(const ComplexMath *m, ComparisonDirection direction, int32_t a, int32_t b); /* pred */
 int32_t c_compare_to(const ComplexMath *m, ComparisonDirection direction, int32_t a, double b);
 int32_t c_both(const ComplexMath *m, int32_t a, int32_t b);   /* of preds */
 int32_t c_either(const ComplexMath *m, int32_t a, int32_t b); /* of preds */
 int32_t c_is_infinite(const ComplexMath *m, int32_t a);
 int32_t c_any_infinite(const ComplexMath *m, Complex z);
 int32_t c_is_finite(const ComplexMath *m, int32_t a);
-int32_t c_is_nan(const ComplexMath *m, int32_t a);
 /* |size|, which is not negative, with the sign of |sign|. */
 int32_t c_copysign(const ComplexMath *m, int32_t size, int32_t sign);
 int32_t c_select(const ComplexMath *m, int32_t condition, int32_t a, int32_t b);

@@ -170,8 +170,6 @@ bool nest_read_shape(NestFunction *nest);
 bool nest_read_values(NestFunction *nest);
 bool nest_plan_cells(NestFunction *nest);
 bool nest_give_registers(NestFunction *nest);
-/* The assembly, $ written as $$. */
-StringView nest_write(NestFunction *nest);
 
 bool nest_refuse(NestFunction *nest);
 /* Of a block of the function, -1 for others. */

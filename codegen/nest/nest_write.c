@@ -533,7 +533,8 @@ static void write_entry(NestWriter *writer) {
   }
 }
 
-StringView nest_write(NestFunction *nest) {
+/* The assembly, $ written as $$. */
+static StringView nest_write(NestFunction *nest) {
   StringBuilder out;
   sb_init(&out, nest->arena);
   NestWriter writer = {.nest = nest, .out = &out};

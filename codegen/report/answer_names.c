@@ -58,8 +58,9 @@ static int parse_index(StringView text, const Shape *shape) {
   return shape_node_from_index(shape, (ShapeIndex){depth, path});
 }
 
-Status report_find_position(const BufferAnalysis *analysis, StringView text, DiagSink *diag,
-                            BufferPosition *out_position) {
+/* A position, "while.2{1,0}". */
+static Status report_find_position(const BufferAnalysis *analysis, StringView text, DiagSink *diag,
+                                   BufferPosition *out_position) {
   HloInstruction *instruction;
   size_t size = 0;
   while (size < text.size && text.data[size] != '{') size++;

@@ -40,10 +40,8 @@ typedef struct ReportPlaces {
 MUST_USE Status report_find_instruction(const HloModule *module, StringView name, const ReportPlaces *places,
                                         DiagSink *diag, HloInstruction **out_instruction);
 
-/* What a question names, STATUS_INVALID (code "question") when it is nothing: a position, "while.2{1,0}"; the value
- * seen there; a position of the schedule, by number or by an instruction's name. */
-MUST_USE Status report_find_position(const BufferAnalysis *analysis, StringView text, DiagSink *diag,
-                                     BufferPosition *out_position);
+/* What a question names, STATUS_INVALID (code "question") when it is nothing: the value at a position,
+ * "while.2{1,0}"; a position of the schedule, by number or by an instruction's name. */
 MUST_USE Status report_find_value(const BufferAnalysis *analysis, StringView text, DiagSink *diag,
                                   BufferPosition *out_position, int32_t *out_value);
 MUST_USE Status report_find_time(const BufferAnalysis *analysis, StringView text, DiagSink *diag, int64_t *out_time);

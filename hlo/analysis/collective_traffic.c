@@ -6,7 +6,8 @@
 #include "base/checked_math.h"
 #include "hlo/analysis/trip_count.h"
 
-HloOpcode collective_plain_opcode(HloOpcode opcode) {
+/* HLO_ALL_REDUCE for HLO_ALL_REDUCE_START and so on; any other opcode as it is. */
+static HloOpcode collective_plain_opcode(HloOpcode opcode) {
   static const HloOpcode starts[][2] = {{HLO_ALL_REDUCE_START, HLO_ALL_REDUCE},
                                         {HLO_ALL_GATHER_START, HLO_ALL_GATHER},
                                         {HLO_COLLECTIVE_PERMUTE_START, HLO_COLLECTIVE_PERMUTE}};

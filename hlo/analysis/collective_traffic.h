@@ -42,7 +42,4 @@ typedef struct ModuleTraffic {
  * Linear in the instructions, and in devices for each collective. */
 MUST_USE Status hlo_module_traffic(Arena *arena, const HloModule *module, DiagSink *diag, ModuleTraffic *out_traffic);
 
-/* HLO_ALL_REDUCE for HLO_ALL_REDUCE_START and so on; any other opcode as it is. */
-HloOpcode collective_plain_opcode(HloOpcode opcode);
-
 #endif

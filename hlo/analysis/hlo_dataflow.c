@@ -565,7 +565,9 @@ bool hlo_dataflow_is_carried(const HloDataflow *dataflow, const HloInstruction *
   return value >= 0 && dataflow->values[value].definition.instruction == loop;
 }
 
-HloValueList hlo_dataflow_phi_inputs(const HloDataflow *dataflow, int32_t value, Arena *arena) {
+/* What a phi joins, directly: the value that goes into the loop and that which its body returns, or those that the
+ * branches return by number; empty for what is no phi.  In |arena|. */
+static HloValueList hlo_dataflow_phi_inputs(const HloDataflow *dataflow, int32_t value, Arena *arena) {
   const HloValue *phi = &dataflow->values[value];
   const HloInstruction *site = phi->definition.instruction;
   if (!phi->is_phi) return (HloValueList){0, NULL};

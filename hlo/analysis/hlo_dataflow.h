@@ -52,10 +52,6 @@ typedef struct HloValueList {
   const int32_t *values;
 } HloValueList;
 
-/* What a phi joins, directly: the value that goes into the loop and that which its body returns, or those that the
- * branches return by number; empty for what is no phi.  In |arena|. */
-HloValueList hlo_dataflow_phi_inputs(const HloDataflow *dataflow, int32_t value, Arena *arena);
-
 /* The values that are no phis and may be what |value| is: itself, or all that its phi may join, ascending.  XLA's value
  * set of a position without phis; more than one: the position is ambiguous.  In |arena|. */
 HloValueList hlo_dataflow_sources(const HloDataflow *dataflow, int32_t value, Arena *arena);

@@ -165,7 +165,9 @@ static OperationCounts arithmetic(const HloInstruction *instruction) {
 
 /* --- sums --- */
 
-OperationCounts instruction_operation_counts(const HloInstruction *instruction) {
+/* One run of |instruction|; nothing of what control flow runs, but a fusion's computation, whose bytes are the fusion's
+ * own. */
+static OperationCounts instruction_operation_counts(const HloInstruction *instruction) {
   OperationCounts counts = arithmetic(instruction);
   counts.bytes = instruction_bytes(instruction);
   return counts;

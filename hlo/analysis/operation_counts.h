@@ -27,10 +27,6 @@ typedef struct OperationCounts {
   double bytes;           /* of operands, where only picked elements are read those, and results, each once */
 } OperationCounts;
 
-/* One run of |instruction|; nothing of what control flow runs, but a fusion's computation, whose bytes are the fusion's
- * own. */
-OperationCounts instruction_operation_counts(const HloInstruction *instruction);
-
 /* One run of |module|, its loops as often as hlo_execution_counts says; |*out_unknown_loops|: those of which nobody
  * knows how often they run, counted as one round. */
 OperationCounts module_operation_counts(const HloModule *module, int64_t *out_unknown_loops);

@@ -2,20 +2,24 @@
 #include "base/checked_math.h"
 #include "hlo/infer/infer_internal.h"
 
-const Window *infer_window(const InferContext *context) {
+/* The 'window' attribute, of rank 0 when absent. */
+static const Window *infer_window(const InferContext *context) {
   static const Window none = {0, NULL};
   const Window *windows = hlo_instruction_window(context->instruction);
   return windows != NULL ? windows : &none;
 }
 
-int64_t infer_dilated(int64_t size, int64_t dilation) {
+/* The size of |size| elements with |dilation| - 1 holes between neighbours; -1 when it overflows. */
+static int64_t infer_dilated(int64_t size, int64_t dilation) {
   int64_t dilated;
   if (size == 0) return 0;
   return checked_mul(size - 1, dilation, &dilated) && checked_add(dilated, 1, &dilated) ? dilated : -1;
 }
 
-Status infer_window_places(const InferContext *context, const Window *window, int dimension, int64_t size,
-                           int64_t *out_places) {
+/* The number of places of dimension |dimension| of the window over |size| elements.  Errors: non-positive fields,
+ * overflow. */
+static Status infer_window_places(const InferContext *context, const Window *window, int dimension, int64_t size,
+                                  int64_t *out_places) {
   const WindowDimension *field = &window->dims[dimension];
   const char *wrong = field->size <= 0             ? "size"
                       : field->stride <= 0         ? "stride"

@@ -38,7 +38,9 @@ static bool is_of_devices(const HloInstruction *instruction) {
          instruction->opcode == HLO_REPLICA_ID;
 }
 
-bool hlo_module_needs_devices(const HloModule *module) {
+/* Whether it matters to |module| which device runs it: it has collectives, numbers of devices or transfers between
+ * them. */
+static bool hlo_module_needs_devices(const HloModule *module) {
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloInstructionArray *instructions = &module->computations.data[c]->instructions;
     for (int64_t i = 0; i < instructions->count; i++) {

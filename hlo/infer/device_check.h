@@ -22,14 +22,9 @@ bool hlo_module_is_to_be_partitioned(const HloModule *module);
  * fitted them (fits_partitions).  STATUS_INVALID (code "devices") where replicas do not divide them. */
 MUST_USE Status hlo_set_device_count(HloModule *module, int64_t devices, DiagSink *diag);
 
-/* Whether it matters to |module| which device runs it: it has collectives, numbers of devices or transfers between
- * them.
- */
-bool hlo_module_needs_devices(const HloModule *module);
-
 /* Nothing shows that a partitioner has divided |module|, or that it was written for several devices: neither its
- * instructions, as above, nor the name of its entry ("..._spmd").  Shapes are then those of whole arrays, and one
- * device computes what all would, whatever the header says. */
+ * instructions (collectives, numbers of devices, transfers between them) nor the name of its entry ("..._spmd"). Shapes
+ * are then those of whole arrays, and one device computes what all would, whatever the header says. */
 bool hlo_module_is_whole(const HloModule *module);
 
 /* For code: hlo_check_partitioned where the header has several devices and the module is not whole, so that they run

@@ -97,16 +97,8 @@ void infer_draft_push_dim(ShapeDraft *draft, const Shape *shape, int64_t dimensi
 /* Interned; |layout| NULL means default. */
 const Shape *infer_finish(const InferContext *context, const ShapeDraft *draft, const Layout *layout);
 
-/* The size of |size| elements with |dilation| - 1 holes between neighbours; -1 when it overflows. */
-int64_t infer_dilated(int64_t size, int64_t dilation);
-/* The number of places of dimension |dimension| of the window over |size| elements.  Errors: non-positive fields,
- * overflow. */
-MUST_USE Status infer_window_places(const InferContext *context, const Window *window, int dimension, int64_t size,
-                                    int64_t *out_places);
 /* The shape that the 'window' attribute makes of |base|, with the given element type. */
 MUST_USE Status infer_window_shape(const InferContext *context, const Shape *base, PrimitiveType type,
                                    const Shape **out_shape);
-/* The 'window' attribute, of rank 0 when absent. */
-const Window *infer_window(const InferContext *context);
 
 #endif

@@ -56,7 +56,8 @@ static void hash_all(const Hasher *hasher, const HloComputation *computation) {
   for (int64_t i = 0; i < count; i++) hasher->values[order[i]->slot] = hash_instruction(hasher, order[i]);
 }
 
-uint64_t hlo_computation_hash_with(const HloComputation *computation, const IntMap *callee_hashes) {
+/* As hlo_computation_hash; callees hash as |callee_hashes| (by id) says, NULL: by their outline. */
+static uint64_t hlo_computation_hash_with(const HloComputation *computation, const IntMap *callee_hashes) {
   Arena *arena = arena_create();
   Hasher hasher;
   hasher_init(&hasher, computation, callee_hashes, arena);

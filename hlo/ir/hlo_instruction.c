@@ -112,7 +112,6 @@ HloInstruction *hlo_instruction_create(HloComputation *computation, HloOpcode op
   instruction->shape = shape;
   instruction->parent = computation;
   instruction->operand_count = operand_count;
-  instruction->operand_capacity = operand_count;
   if (operand_count == 0) return instruction;
   instruction->operands = ARENA_COPY_ARRAY(arena, HloInstruction *, operands, operand_count);
   instruction->uses = ARENA_NEW_ARRAY(arena, struct HloUse, operand_count);
@@ -131,20 +130,6 @@ void hlo_instruction_replace_operand(HloInstruction *instruction, int index, Hlo
   instruction->operands[index] = operand;
   if (old->first_uses[number] < 0) remove_user(old, number);
   enter_use(instruction, index);
-}
-
-void hlo_instruction_append_operand(HloInstruction *instruction, HloInstruction *operand) {
-  XLAC_CHECK(operand->parent == instruction->parent);
-  if (instruction->operand_count == instruction->operand_capacity) {
-    Arena *arena = arena_of(instruction);
-    int32_t use_capacity = instruction->operand_capacity;
-    instruction->uses = (struct HloUse *)grow(arena, instruction->uses, sizeof(struct HloUse),
-                                              instruction->operand_count, &use_capacity);
-    instruction->operands = (HloInstruction **)grow(arena, instruction->operands, sizeof(*instruction->operands),
-                                                    instruction->operand_count, &instruction->operand_capacity);
-  }
-  instruction->operands[instruction->operand_count++] = operand;
-  enter_use(instruction, instruction->operand_count - 1);
 }
 
 /* old->users[number] reads |replacement| instead; |old|'s users are the caller's business. */

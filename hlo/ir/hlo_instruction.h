@@ -27,7 +27,7 @@ struct HloInstruction {
   int32_t slot;         /* increases along parent->instructions, below parent->slot_limit; not dense */
   int32_t called_count; /* computations that the attributes name */
   bool has_control;     /* there are control predecessors */
-  int32_t user_capacity, attr_capacity, operand_capacity, successor_count, successor_capacity;
+  int32_t user_capacity, attr_capacity, successor_count, successor_capacity;
   struct HloUse *uses;         /* of each operand */
   int32_t *first_uses;         /* users[u] reads this at its operand number first_uses[u], and maybe at later ones */
   HloInstruction **successors; /* whose control-predecessors name this instruction, each once */
@@ -117,7 +117,6 @@ void hlo_instruction_set_shape(HloInstruction *instruction, const Shape *shape);
 void hlo_instruction_replace_operand(HloInstruction *instruction, int index, HloInstruction *operand);
 /* |user| reads |replacement| wherever it reads |old|. */
 void hlo_instruction_replace_use(HloInstruction *old, HloInstruction *user, HloInstruction *replacement);
-void hlo_instruction_append_operand(HloInstruction *instruction, HloInstruction *operand);
 /* Every user of |old| (control predecessors included) reads |replacement| instead; the parent's root too. |replacement|
  * itself may use |old| and keeps doing so. */
 void hlo_instruction_replace_all_uses(HloInstruction *old, HloInstruction *replacement);

@@ -40,9 +40,6 @@ void hlo_computation_collect_callees(HloComputation *computation, Arena *arena, 
  * fusions never are, as in XLA. */
 bool *hlo_module_scheduled_computations(const HloModule *module, Arena *arena);
 
-/* As hlo_computation_hash; callees hash as |callee_hashes| (by id) says, NULL: by their outline. */
-uint64_t hlo_computation_hash_with(const HloComputation *computation, const IntMap *callee_hashes);
-
 /* --- text --- */
 
 /* A name where the text has one; '%' is put before it if |percent| or if XLA would take the bare word for something

@@ -160,8 +160,6 @@ int shape_leaves_before(const Shape *tuple, int64_t element);
 /* As XLA prints: f32[2,3]{1,0}, tuples with an index comment before every fifth element.  Layouts only if
  * |with_layout|. */
 void shape_print(StringBuilder *out, const Shape *shape, bool with_layout);
-/* {1,0:T(8,128)S(1)}; {} for a scalar's default. */
-void layout_print(StringBuilder *out, const Layout *layout);
 StringView shape_text(Arena *arena, const Shape *shape, bool with_layout);
 
 #endif

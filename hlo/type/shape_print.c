@@ -52,7 +52,8 @@ static bool layout_has_fields(const Layout *layout) {
          layout->split_count > 0 || layout->metadata_prefix_bytes != 0;
 }
 
-void layout_print(StringBuilder *out, const Layout *layout) {
+/* {1,0:T(8,128)S(1)}; {} for a scalar's default. */
+static void layout_print(StringBuilder *out, const Layout *layout) {
   sb_append_char(out, '{');
   print_ints(out, layout->minor_to_major, layout->rank);
   if (layout_has_fields(layout)) sb_append_char(out, ':');

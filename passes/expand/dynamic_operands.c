@@ -20,8 +20,9 @@ static HloInstruction *is_inside(GraphBuilder *builder, const Shape *like, int64
   return graph_compare(builder, COMPARISON_DIRECTION_LT, place, graph_splat(builder, size, like));
 }
 
-HloInstruction *dynamic_masked(GraphBuilder *builder, HloInstruction *value, int64_t dimension, HloInstruction *size,
-                               HloInstruction *fill) {
+/* |value| with |fill| (a scalar) after |size| along |dimension|. */
+static HloInstruction *dynamic_masked(GraphBuilder *builder, HloInstruction *value, int64_t dimension,
+                                      HloInstruction *size, HloInstruction *fill) {
   const Shape *shape = value->shape;
   return graph_select(builder, is_inside(builder, shape, dimension, size), value, graph_splat(builder, fill, shape));
 }

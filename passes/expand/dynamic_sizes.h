@@ -49,10 +49,6 @@ MUST_USE Status dynamic_sizes_refuse(const DynamicSizes *sizes, const HloInstruc
  * where it does so itself.  Its sizes are known. */
 MUST_USE Status dynamic_operands_hide(DynamicSizes *sizes, GraphBuilder *builder, HloInstruction **out_result);
 
-/* |value| with |fill| (a scalar) after |size| along |dimension|. */
-HloInstruction *dynamic_masked(GraphBuilder *builder, HloInstruction *value, int64_t dimension, HloInstruction *size,
-                               HloInstruction *fill);
-
 /* --- elements in order (dynamic_reshape.c) --- */
 
 /* A reshape or dynamic-reshape whose sizes are known. */

@@ -89,7 +89,7 @@ static void schedule_node(ListScheduler *list, int32_t number) {
   }
 }
 
-static int32_t *list_order(const ScheduleModel *model) {
+static const int32_t *list_order(const ScheduleModel *model) {
   Arena *arena = model->arena;
   ListScheduler list = {.model = model,
                         .unread = ARENA_NEW_ARRAY(arena, int32_t, model->buffer_count + 1),
@@ -181,7 +181,7 @@ static void visit(DepthFirst *search, int32_t sink) {
   }
 }
 
-static int32_t *depth_first_order(const ScheduleModel *model) {
+static const int32_t *depth_first_order(const ScheduleModel *model) {
   Arena *arena = model->arena;
   DepthFirst search = {.model = model,
                        .extra_users = ARENA_NEW_ARRAY(arena, int64_t, model->node_count + 1),
@@ -204,20 +204,17 @@ static const int32_t *post_order(const ScheduleModel *model) {
   return order;
 }
 
-static void try_order(const ScheduleModel *model, Schedule *best, const char *heuristic, const int32_t *order) {
+/* |*best| becomes |order| where that has a lower peak, or is the first. */
+static void try_order(const ScheduleModel *model, Schedule *best, const int32_t *order) {
   int64_t peak = schedule_model_peak(model, order);
-  if (best->order == NULL || peak < best->peak) *best = (Schedule){heuristic, peak, order};
+  if (best->order == NULL || peak < best->peak) *best = (Schedule){peak, order};
 }
 
 Schedule schedule_by_heuristic(const ScheduleModel *model, ScheduleHeuristic heuristic) {
-  Schedule schedule = {0};
-  switch (heuristic) {
-    case SCHEDULE_LIST: try_order(model, &schedule, "list", list_order(model)); break;
-    case SCHEDULE_DEPTH_FIRST: try_order(model, &schedule, "depth first", depth_first_order(model)); break;
-    case SCHEDULE_POST_ORDER: try_order(model, &schedule, "post-order", post_order(model)); break;
-    case SCHEDULE_HEURISTIC_COUNT: XLAC_BUG("no heuristic");
-  }
-  return schedule;
+  static const int32_t *(*const makers[SCHEDULE_HEURISTIC_COUNT])(const ScheduleModel *) = {
+      [SCHEDULE_LIST] = list_order, [SCHEDULE_DEPTH_FIRST] = depth_first_order, [SCHEDULE_POST_ORDER] = post_order};
+  const int32_t *order = makers[heuristic](model);
+  return (Schedule){schedule_model_peak(model, order), order};
 }
 
 /* No order needs less: while a node runs there are what it reads and what it makes. */
@@ -235,14 +232,14 @@ static int64_t least_peak(const ScheduleModel *model) {
 
 Schedule schedule_for_memory(const ScheduleModel *model, const int32_t *given, bool prefer_given, int effort) {
   Schedule best = {0};
-  if (given != NULL && prefer_given) try_order(model, &best, "given", given);
+  if (given != NULL && prefer_given) try_order(model, &best, given);
   for (int h = 0; h < SCHEDULE_HEURISTIC_COUNT; h++) {
     Schedule schedule = schedule_by_heuristic(model, (ScheduleHeuristic)h);
     if (best.order == NULL || schedule.peak < best.peak) best = schedule;
   }
-  if (given != NULL) try_order(model, &best, "given", given);
+  if (given != NULL) try_order(model, &best, given);
   if (best.peak <= least_peak(model)) return best;
   const int32_t *found = schedule_search(model, best.peak, effort);
-  if (found != NULL) try_order(model, &best, "search", found);
+  if (found != NULL) try_order(model, &best, found);
   return best;
 }

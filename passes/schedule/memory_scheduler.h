@@ -5,9 +5,8 @@
 #include "passes/schedule/schedule_model.h"
 
 typedef struct Schedule {
-  const char *heuristic; /* which candidate won */
-  int64_t peak;          /* by schedule_model_peak */
-  const int32_t *order;  /* all nodes, predecessors first */
+  int64_t peak;         /* by schedule_model_peak */
+  const int32_t *order; /* all nodes, predecessors first */
 } Schedule;
 
 /* The candidates that are near linear: greedily what frees most (XLA's ListScheduler), the operand with the most after

@@ -56,8 +56,6 @@ double spmd_value_bytes(Partitioner *partitioner, const SpmdValue *value, const 
 /* A form that |value| has; whole values and partial results. */
 void spmd_value_add(Partitioner *partitioner, SpmdValue *value, const AxisSharding *sharding, PartialResult partial,
                     HloInstruction *local);
-/* The form that a user would start from if nobody else asked: that with the most tiles. */
-const AxisSharding *spmd_value_sharding(const Partitioner *partitioner, const SpmdValue *value);
 
 const AxisSharding *spmd_replicated(Partitioner *partitioner, const SpmdValue *value);
 const Shape *spmd_local_shape(Partitioner *partitioner, const AxisSharding *sharding, const Shape *whole);
@@ -143,8 +141,6 @@ HloInstruction *spmd_fill(Partitioner *partitioner, const HloInstruction *old, i
 /* The reducer of |old| leaves what that begins with, constants, as it is when it meets itself: it does not matter how
  * often it enters. */
 bool spmd_begins_neutral(Arena *arena, const HloInstruction *old);
-/* The literal that |value| is, up to reshapes; NULL: it is computed. */
-const Literal *spmd_constant_under(const HloInstruction *value);
 
 /* What reads its neighbours' elements: windows, and what moves elements along a dimension. */
 MUST_USE Status spmd_partition_window(Partitioner *partitioner, const HloInstruction *old);

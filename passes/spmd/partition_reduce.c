@@ -29,7 +29,8 @@ static bool has_identity(const HloInstruction *old, const HloComputation *reduce
          hlo_fold_identity(*out_opcode, old->operands[0]->shape->type, out_identity);
 }
 
-const Literal *spmd_constant_under(const HloInstruction *value) {
+/* The literal that |value| is, up to reshapes; NULL: it is computed. */
+static const Literal *spmd_constant_under(const HloInstruction *value) {
   while (value->opcode == HLO_COPY || value->opcode == HLO_RESHAPE) value = value->operands[0];
   return value->opcode == HLO_CONSTANT ? hlo_instruction_literal(value) : NULL;
 }

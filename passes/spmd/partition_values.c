@@ -79,19 +79,6 @@ HloInstruction *spmd_value_whole(Partitioner *partitioner, SpmdValue *value) {
   return spmd_value_as(partitioner, value, spmd_replicated(partitioner, value));
 }
 
-const AxisSharding *spmd_value_sharding(const Partitioner *partitioner, const SpmdValue *value) {
-  const SpmdMesh *mesh = partitioner->builder.mesh;
-  const AxisSharding *best = NULL;
-  int64_t most = 0;
-  for (const SpmdForm *form = value->forms; form != NULL; form = form->next) {
-    int64_t tiles = axis_mask_size(mesh, axis_sharding_mask(form->sharding));
-    if (tiles <= most) continue;
-    most = tiles;
-    best = form->sharding;
-  }
-  return best;
-}
-
 const Shape *spmd_local_shape(Partitioner *partitioner, const AxisSharding *sharding, const Shape *whole) {
   if (sharding == NULL) return whole;
   ShapeTable *shapes = partitioner->module->shapes;

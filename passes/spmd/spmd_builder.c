@@ -212,26 +212,6 @@ HloInstruction *spmd_permute(SpmdBuilder *builder, HloInstruction *value, const 
   return made;
 }
 
-/* The position that differs from |position| in having place |index| along |axes|. */
-static int64_t position_at(const SpmdMesh *mesh, AxisList axes, int64_t at, int64_t index) {
-  for (int k = axes.count - 1; k >= 0; k--) {
-    int axis = axes.axes[k];
-    at += (index % mesh->sizes[axis] - at / mesh->strides[axis] % mesh->sizes[axis]) * mesh->strides[axis];
-    index /= mesh->sizes[axis];
-  }
-  return at;
-}
-
-HloInstruction *spmd_shift(SpmdBuilder *builder, HloInstruction *value, AxisList axes, int64_t distance) {
-  const SpmdMesh *mesh = builder->mesh;
-  int64_t count = axis_list_size(mesh, axes), *targets = ARENA_NEW_ARRAY(builder->arena, int64_t, mesh->device_count);
-  for (int64_t at = 0; at < mesh->device_count; at++) {
-    int64_t index = axis_list_index(mesh, axes, at) + distance;
-    targets[at] = index < 0 || index >= count ? -1 : position_at(mesh, axes, at, index);
-  }
-  return spmd_permute(builder, value, targets);
-}
-
 /* --- reducers --- */
 
 HloComputation *spmd_reducer(SpmdBuilder *builder, HloOpcode opcode, PrimitiveType type) {

@@ -33,9 +33,6 @@ HloInstruction *spmd_all_gather(SpmdBuilder *builder, HloInstruction *value, Axi
  * |concat_dim|, by member. */
 HloInstruction *spmd_all_to_all(SpmdBuilder *builder, HloInstruction *value, AxisList axes, int split_dim,
                                 int concat_dim);
-/* To the device |distance| further along |axes|, which are taken for one dimension; zeroes where there is none.
- * |distance| may be negative. */
-HloInstruction *spmd_shift(SpmdBuilder *builder, HloInstruction *value, AxisList axes, int64_t distance);
 /* |targets|: by position in the mesh, the position that the value goes to; -1: nowhere.  Who gets nothing has zeroes.
  */
 HloInstruction *spmd_permute(SpmdBuilder *builder, HloInstruction *value, const int64_t *targets);

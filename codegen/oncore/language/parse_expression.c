@@ -25,7 +25,8 @@ static bool check_size(PlanReader *reader, double size, SourceLoc loc) {
 
 static bool parse_sum(PlanReader *reader, PlanNumber *out_number);
 
-IndexExpr plan_iteration(PlanReader *reader, int32_t number) {
+/* The value of loop |number|'s iteration at hand, counted from 0. */
+static IndexExpr plan_iteration(PlanReader *reader, int32_t number) {
   IndexSpace *space = &reader->plan->space;
   IndexExpr iteration = index_dim(space, number, reader->loops.data[number].loop.trip_count);
   if (number == reader->shifted_loop) iteration = index_add_constant(space, iteration, reader->loop_shift);
@@ -188,10 +189,6 @@ static bool parse_sum(PlanReader *reader, PlanNumber *out_number) {
   }
 }
 
-bool plan_parse_number(PlanReader *reader, PlanNumber *out_number) {
-  return parse_sum(reader, out_number);
-}
-
 bool plan_parse_expression(PlanReader *reader, IndexExpr *out_expr) {
   SourceLoc loc = plan_peek(reader)->loc;
   PlanNumber number;
@@ -292,13 +289,13 @@ static bool parse_end(PlanReader *reader, PlanRange *range, SourceLoc loc) {
   PlanNumber end;
   IndexSpace *space = &reader->plan->space;
   if (plan_take_mark(reader, ":+")) {
-    return plan_parse_number(reader, &end) && set_size(reader, end, range, loc);
+    return parse_sum(reader, &end) && set_size(reader, end, range, loc);
   }
   if (!plan_take_mark(reader, ":")) {
     *range = plan_range_index(range->begin);
     return true;
   }
-  if (!plan_parse_number(reader, &end)) return false;
+  if (!parse_sum(reader, &end)) return false;
   PlanNumber begin = {.expr = range->begin};
   return add(reader, &end, &(PlanNumber){.expr = index_scale(space, begin.expr, -1)}, 1, loc) &&
          set_size(reader, end, range, loc);

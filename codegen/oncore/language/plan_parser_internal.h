@@ -144,7 +144,6 @@ typedef struct PlanNumber {
   IndexExpr other;
 } PlanNumber;
 
-bool plan_parse_number(PlanReader *reader, PlanNumber *out_number);
 bool plan_parse_expression(PlanReader *reader, IndexExpr *out_expr);
 /* A number that is known now. */
 bool plan_parse_constant(PlanReader *reader, int64_t *out_value);
@@ -156,8 +155,6 @@ bool plan_parse_free_range(PlanReader *reader, int64_t extent, PlanRange *out_ra
 bool plan_check_range(PlanReader *reader, const PlanRange *range, int64_t extent, SourceLoc loc);
 /* One past the last index of |range| in any iteration. */
 int64_t plan_range_end(const PlanReader *reader, const PlanRange *range);
-/* The value of loop |number|'s iteration at hand, counted from 0. */
-IndexExpr plan_iteration(PlanReader *reader, int32_t number);
 IndexExpr plan_slot_index(PlanReader *reader, const NameBinding *binding);
 
 /* --- statements --- */

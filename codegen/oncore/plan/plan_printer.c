@@ -11,6 +11,9 @@ const char *plan_verb_text(PlanVerb verb) {
 
 /* --- expressions --- */
 
+/* An expression over the plan's loops and scalars, by their names. */
+static void print_index(StringBuilder *out, const Plan *plan, IndexExpr expr);
+
 static void print_atom(StringBuilder *out, const Plan *plan, const IndexAtom *atom) {
   switch (atom->kind) {
     case INDEX_ATOM_DIM: sb_append(out, plan->loops[atom->number].name); return;
@@ -19,7 +22,7 @@ static void print_atom(StringBuilder *out, const Plan *plan, const IndexAtom *at
     case INDEX_ATOM_MOD: {
       bool single = atom->inner.term_count == 1 && atom->inner.constant == 0 && atom->inner.terms[0].coefficient == 1;
       if (!single) sb_append_char(out, '(');
-      plan_print_index(out, plan, atom->inner);
+      print_index(out, plan, atom->inner);
       if (!single) sb_append_char(out, ')');
       sb_printf(out, "%c%" PRId64, atom->kind == INDEX_ATOM_DIV ? '/' : '%', atom->divisor);
       return;
@@ -36,7 +39,7 @@ static void print_term(StringBuilder *out, const Plan *plan, const IndexAtom *at
   if (coefficient != 1) sb_printf(out, "*%" PRId64, coefficient);
 }
 
-void plan_print_index(StringBuilder *out, const Plan *plan, IndexExpr expr) {
+static void print_index(StringBuilder *out, const Plan *plan, IndexExpr expr) {
   bool empty = true;
   if (expr.constant != 0 || expr.term_count == 0) {
     sb_append_int(out, expr.constant);
@@ -60,14 +63,14 @@ static void print_range(StringBuilder *out, const Plan *plan, const PlanRange *r
     sb_append_char(out, ':');
     return;
   }
-  plan_print_index(out, plan, range->begin);
+  print_index(out, plan, range->begin);
   if (is_slot) return;
   if (!range->is_ragged) {
     sb_printf(out, ":+%" PRId64, range->extent);
     return;
   }
   sb_printf(out, ":+min(%" PRId64 ",", range->extent);
-  plan_print_index(out, plan, range->left);
+  print_index(out, plan, range->left);
   sb_append_char(out, ')');
 }
 
@@ -118,7 +121,7 @@ static void print_memory(StringBuilder *out, const Plan *plan, const PlanMemory 
   }
   if (memory->offset.term_count > 0 || memory->offset.constant != 0) {
     sb_append_cstring(out, ", offset=");
-    plan_print_index(out, plan, memory->offset);
+    print_index(out, plan, memory->offset);
   }
   int32_t number = memory->number;
   /* a program's results are numbered by themselves */

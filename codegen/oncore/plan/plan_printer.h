@@ -12,9 +12,6 @@ void plan_print(StringBuilder *out, const Plan *plan, const MachineDescription *
  */
 void plan_print_template(StringBuilder *out, const Plan *plan);
 
-/* An expression over the plan's loops and scalars, by their names. */
-void plan_print_index(StringBuilder *out, const Plan *plan, IndexExpr expr);
-
 /* As plans have it; static text. */
 const char *plan_verb_text(PlanVerb verb);
 

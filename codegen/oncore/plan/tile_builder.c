@@ -269,7 +269,8 @@ static Status copy_index_values(TileBuilder *builder, IndexExpr expr) {
   return STATUS_OK;
 }
 
-Status tile_copy_address(TileBuilder *builder, IndexExpr address, IndexExpr *out_address) {
+/* |address| of the plan's Kernel, with all it reads, for a buffer that is there as a whole. */
+static Status tile_copy_address(TileBuilder *builder, IndexExpr address, IndexExpr *out_address) {
   RETURN_IF_ERROR(copy_index_values(builder, address));
   *out_address = tile_whole_index(builder, address);
   return STATUS_OK;

@@ -38,9 +38,6 @@ typedef struct TileBuilder {
   IndexExpr slice_begin;
 } TileBuilder;
 
-/* Whether |command| moves a box of a view as it is. */
-bool tile_is_plain_transfer(const PlanCommand *command);
-
 MUST_USE Status tile_builder_init(TileBuilder *builder, Arena *arena, const Plan *plan, const PlanCommand *command,
                                   uint32_t variant, DiagSink *diag);
 /* Freezes and verifies. */
@@ -93,10 +90,8 @@ void tile_add_guarded_store(TileBuilder *builder, int32_t buffer, IndexExpr addr
 MUST_USE Status tile_pad(TileBuilder *builder, int32_t predicate, int32_t padding, int32_t *loaded);
 /* A value of the plan's Kernel and all it reads, loads coming from tiles.  STATUS_INVALID where a load has none. */
 MUST_USE Status tile_copy_value(TileBuilder *builder, int32_t value, int32_t *out_value);
-/* |address| of the plan's Kernel, with all it reads, for a buffer that is there as a whole. */
-MUST_USE Status tile_copy_address(TileBuilder *builder, IndexExpr address, IndexExpr *out_address);
-/* The same for one that is updated, under |predicate|, -1 for none: of a slice, the address in the slice, and whether
- * it is there. */
+/* |address| of the plan's Kernel, with all it reads, for the buffer that is updated, and |predicate|, -1 for none:
+ * where a slice of it is there, the address in the slice, and whether the element is in the slice. */
 MUST_USE Status tile_copy_update(TileBuilder *builder, IndexExpr address, int32_t predicate, IndexExpr *out_address,
                                  int32_t *out_predicate);
 /* The run-time terms of |address| as an s64 value. */

@@ -41,7 +41,8 @@ static Status add_ragged(const Plan *plan, const PlanCommand *command, const Pla
   return STATUS_OK;
 }
 
-bool tile_is_plain_transfer(const PlanCommand *command) {
+/* Whether |command| moves a box of a view as it is. */
+static bool tile_is_plain_transfer(const PlanCommand *command) {
   return (command->verb == PLAN_LOAD || command->verb == PLAN_STORE) && command->value < 0;
 }
 

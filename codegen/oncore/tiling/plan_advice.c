@@ -3,7 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-const char *machine_change_text(MachineChange change) {
+/* "memory twice as fast" … */
+static const char *machine_change_text(MachineChange change) {
   static const char *const texts[MACHINE_CHANGE_COUNT] = {
       [CHANGE_MEMORY] = "memory twice as fast",         [CHANGE_TRANSFERS] = "memory and its queues twice as fast",
       [CHANGE_LOADS] = "a second queue that loads",     [CHANGE_EXECS] = "a second queue that computes",
@@ -54,8 +55,9 @@ static void hasten_operations(Arena *arena, MachineDescription *machine) {
   }
 }
 
-bool machine_change(Arena *arena, const MachineDescription *machine, MachineChange change,
-                    MachineDescription *out_machine) {
+/* |machine| with |change|, in |arena|; false where that changes nothing. */
+static bool machine_change(Arena *arena, const MachineDescription *machine, MachineChange change,
+                           MachineDescription *out_machine) {
   *out_machine = *machine;
   switch (change) {
     case CHANGE_MEMORY: out_machine->memory_bytes_per_cycle *= 2; return machine->memory_bytes_per_cycle > 0;

@@ -21,15 +21,8 @@ typedef struct PlanAdvice {
   double cycles[MACHINE_CHANGE_COUNT]; /* estimates; infinity where the machine has no such thing */
 } PlanAdvice;
 
-/* |machine| with |change|, in |arena|; false where that changes nothing. */
-bool machine_change(Arena *arena, const MachineDescription *machine, MachineChange change,
-                    MachineDescription *out_machine);
-
 /* As long as tiler_estimate takes seven times.  Of a Kernel that has no plan on |machine| nothing is known. */
 PlanAdvice plan_advice_find(const Kernel *kernel, const MachineDescription *machine, const TilerOptions *options);
-
-/* "memory twice as fast" … */
-const char *machine_change_text(MachineChange change);
 
 /* The member "advice": an array of what there is. */
 void plan_advice_json(JsonWriter *json, const PlanAdvice *advice);

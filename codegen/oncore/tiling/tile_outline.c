@@ -10,7 +10,8 @@
 /* A tiling's outline before any command is made: the loops over tiles, the Tensors in the Buffer with their rings,
  * and what is loaded, computed and stored in which loop.  Cheap, so that the tiler can weigh many of them. */
 
-int64_t tile_outline_instances(const TileOutline *outline, int32_t loop) {
+/* Executions of what stands in |loop|. */
+static int64_t tile_outline_instances(const TileOutline *outline, int32_t loop) {
   int64_t instances = 1;
   for (; loop >= 0; loop = outline->loops.data[loop].parent) instances *= outline->loops.data[loop].trip_count;
   return instances;

@@ -135,9 +135,6 @@ IndexExpr tile_slide_slot(const TileOutline *outline, IndexSpace *space, const T
 IndexExpr tile_slide_row(const TileOutline *outline, IndexSpace *space, const TileStep *fills);
 bool tile_slide_has_rows(const TileOutline *outline, const TileWindows *windows, int32_t axis);
 
-/* Executions of what stands in |loop|. */
-int64_t tile_outline_instances(const TileOutline *outline, int32_t loop);
-
 /* Bytes of the Buffer. */
 int64_t tile_outline_footprint(const TileOutline *outline);
 /* Footprint and estimate. STATUS_UNSUPPORTED for types the machine does not compute with. */

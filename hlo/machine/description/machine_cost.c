@@ -2,15 +2,6 @@
 
 #include "base/checked_math.h"
 
-const char *machine_cost_text(MachineCost cost) {
-  static const char *const texts[] = {
-#define MACHINE_COST(id, text, fallback) text,
-#include "hlo/machine/description/machine_cost.def"
-#undef MACHINE_COST
-  };
-  return texts[cost];
-}
-
 MachineCost machine_cost_of_opcode(HloOpcode opcode) {
   static const MachineCost costs[OP_COST_COUNT] = {
       [OP_COST_NONE] = COST_NONE,       [OP_COST_FREE] = COST_NONE,     [OP_COST_MOVE] = COST_MOVE,

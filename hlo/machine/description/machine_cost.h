@@ -5,9 +5,6 @@
 #include "hlo/ir/hlo_opcode.h"
 #include "hlo/machine/description/machine_description.h"
 
-/* As [op] sections spell it; static text. */
-const char *machine_cost_text(MachineCost cost);
-
 /* The cost that a lane-wise opcode has; COST_NONE for all others. */
 MachineCost machine_cost_of_opcode(HloOpcode opcode);
 

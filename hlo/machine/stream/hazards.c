@@ -351,27 +351,6 @@ Status hazards_check(Arena *arena, Arena *scratch, const CommandStream *stream, 
 
 /* --- text --- */
 
-static const char *const KIND_TEXTS[HAZARD_KIND_COUNT] = {
-    [HAZARD_READ_AFTER_WRITE] = "read-after-write",
-    [HAZARD_WRITE_AFTER_READ] = "write-after-read",
-    [HAZARD_WRITE_AFTER_WRITE] = "write-after-write",
-    [HAZARD_UNINITIALISED] = "uninitialised",
-    [HAZARD_BOUNDS] = "bounds",
-    [HAZARD_ALIGNMENT] = "alignment",
-    [HAZARD_READ_ONLY] = "read-only",
-    [HAZARD_WRITTEN_TWICE] = "written-twice",
-    [HAZARD_NOT_WRITTEN] = "not-written",
-    [HAZARD_FORWARD_EDGE] = "forward-edge",
-    [HAZARD_DEADLOCK] = "deadlock",
-    [HAZARD_OWN_OPERANDS] = "own-operands",
-    [HAZARD_FLAGS] = "flags",
-    [HAZARD_REDUNDANT_EDGE] = "redundant-edge",
-};
-
-const char *hazard_kind_text(HazardKind kind) {
-  return KIND_TEXTS[kind];
-}
-
 /* $2: the second command, $1: the first, $b: the bytes. */
 static const char *const SENTENCES[HAZARD_KIND_COUNT] = {
     [HAZARD_READ_AFTER_WRITE] = "$2 reads $b, $1 writes them, and nothing orders the two",

@@ -100,6 +100,5 @@ typedef struct HazardNames {
 /* One line without a line end, in |arena|; with |names| NULL, for example
  *   command 7 (label 2) reads bytes [0, 64) of 'Buffer', command 5 (label 0) writes them, and nothing orders the two */
 const char *hazard_text(Arena *arena, const CommandStream *stream, const Hazard *hazard, const HazardNames *names);
-const char *hazard_kind_text(HazardKind kind);
 
 #endif

@@ -1,11 +1,9 @@
 #include <math.h>
 
-#include "base/checked_math.h"
 #include "hlo/machine/description/machine_cost.h"
 #include "hlo/machine/stream/queue_simulation.h"
 
-/* How long a command stream takes without simulating it: sums by queue, the bound that follows from them, and a
- * loop of tiles as a pipeline. */
+/* How long a command stream takes without simulating it: sums by queue and the bound that follows from them. */
 
 double queue_command_cycles(const MachineDescription *machine, const StreamCommand *command) {
   if (command->queue == BARRIER_QUEUE) return 0;
@@ -61,23 +59,6 @@ QueueLimit queue_bound(const MachineDescription *machine, const QueueWork *work)
   return limit;
 }
 
-PipelineEstimate pipeline_estimate(const MachineDescription *machine, const PipelineLoop *loop) {
-  QueueLimit tile = queue_bound(machine, &loop->tile);
-  PipelineEstimate estimate = {.limit = tile, .bound = tile};
-  estimate.bound.cycles *= (double)loop->tiles;
-  for (int32_t i = 0; i < loop->ring_count; i++) {
-    double share = loop->rings[i].life / (double)loop->rings[i].depth;
-    if (share > estimate.limit.cycles) estimate.limit = (QueueLimit){LIMIT_RING, i, share};
-  }
-  estimate.interval = estimate.limit.cycles;
-  estimate.cycles = loop->first_load + (double)loop->tiles * estimate.interval + loop->last_store;
-  return estimate;
-}
-
-int64_t pipeline_useful_depth(double life, double interval) {
-  return max_i64(1, (int64_t)ceil(life / interval));
-}
-
 void queue_uses_write_json(JsonWriter *json, const MachineDescription *machine, const QueueUse *uses) {
   json_key(json, "queues");
   json_begin_array(json);
@@ -102,7 +83,6 @@ const char *queue_limit_text(Arena *arena, const MachineDescription *machine, co
     case LIMIT_QUEUE: return arena_printf(arena, "queue %.*s", SV_ARG(machine->queues[limit->number].name));
     case LIMIT_MEMORY: return "memory";
     case LIMIT_ORDER: return "order of work";
-    case LIMIT_RING: return arena_printf(arena, "depth of ring %d", limit->number);
   }
   XLAC_BUG("limit %d", (int)limit->kind);
 }

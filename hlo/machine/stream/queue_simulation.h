@@ -1,9 +1,9 @@
 /* QueueSimulation: what a stream costs on a machine, in cycles; and the closed form that a planner asks instead.
  *
  * The model of the machine: a scalar unit issues commands in program order at no cost, each to its queue, which holds
- * up to |depth| commands that are not complete; where one does not fit, the unit and all after it wait.  A queue works
- * on one command at a time: the oldest, or, if it is unordered, the oldest that may start.  A command occupies its
- * queue for
+ * as many commands that are not complete as its depth says; where one does not fit, the unit and all after it wait.  A
+ * queue works on one command at a time: the oldest, or, if it is unordered, the oldest that may start.  A command
+ * occupies its queue for
  *
  *   an operation:  setup + cycles
  *   a transfer:    setup * descriptors + row * (rows - descriptors), then its bytes at up to bytes_per_cycle
@@ -77,7 +77,6 @@ QueueWork queue_work_of_stream(Arena *arena, const CommandStream *stream, const 
 typedef enum LimitKind {
   LIMIT_QUEUE,  /* |number|: of the machine's queues */
   LIMIT_MEMORY, /* memory.bytes_per_cycle */
-  LIMIT_RING,   /* |number|: a ring's depth */
   LIMIT_ORDER   /* what has to come after other work */
 } LimitKind;
 
@@ -96,35 +95,7 @@ double queue_pair_cycles(const MachineDescription *machine, int32_t a, double by
  * no schedule of |work| is shorter.  Ties: the first queue, memory last. */
 QueueLimit queue_bound(const MachineDescription *machine, const QueueWork *work);
 
-/* A ring of |depth| slots; |life|: cycles from the first write of a slot's bytes to the end of their last read, if
- * nothing waits: load + exec + store for a ring used in place, load + exec for an input, exec + store for an output. */
-typedef struct PipelineRing {
-  double life;
-  int64_t depth; /* >= 1 */
-} PipelineRing;
-
-typedef struct PipelineLoop {
-  int64_t tiles;
-  QueueWork tile; /* one tile */
-  int32_t ring_count;
-  const PipelineRing *rings;
-  double first_load, last_store; /* before the first tile's operation, and after the last one's */
-} PipelineLoop;
-
-typedef struct PipelineEstimate {
-  double interval;  /* II: cycles from tile to tile */
-  double cycles;    /* first load + tiles * II + last store; exact where an exec queue is the limit */
-  QueueLimit limit; /* what makes II as long as it is; cycles: II */
-  QueueLimit bound; /* of all tiles, for any number of slots: cycles: no schedule is shorter */
-} PipelineEstimate;
-
-/* |loop| has a tile at least. */
-PipelineEstimate pipeline_estimate(const MachineDescription *machine, const PipelineLoop *loop);
-
-/* The smallest depth with which a ring of |life| does not limit a loop of |interval| > 0 cycles a tile. */
-int64_t pipeline_useful_depth(double life, double interval);
-
-/* "queue EX", "memory", "depth of ring 2". */
+/* "queue EX", "memory", "order of work". */
 const char *queue_limit_text(Arena *arena, const MachineDescription *machine, const QueueLimit *limit);
 
 #endif

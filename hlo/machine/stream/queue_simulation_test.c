@@ -34,42 +34,6 @@ static void simulation_meets_loops_worked_out_by_hand(void **state) {
   }
 }
 
-static PipelineEstimate estimate_loop(StreamFixture *fixture, bool in_place, int64_t depth) {
-  double cycles[QUEUE_COUNT] = {576, 784, 576};
-  PipelineRing in_out[] = {{576 + 784, depth}, {784 + 576, depth}};
-  PipelineRing one[] = {{576 + 784 + 576, depth}};
-  PipelineLoop loop = {.tiles = 64,
-                       .tile = {.cycles = cycles, .bytes = 2 * 16384},
-                       .ring_count = in_place ? 1 : 2,
-                       .rings = in_place ? one : in_out,
-                       .first_load = 576,
-                       .last_store = 576};
-  return pipeline_estimate(&fixture->machine, &loop);
-}
-
-static void estimate_names_its_limit(void **state) {
-  StreamFixture *fixture = *state;
-  PipelineEstimate two = estimate_loop(fixture, false, 2);
-  assert_cycles(two.interval, 784);
-  assert_cycles(two.cycles, 576 + 64 * 784 + 576);
-  assert_string_equal(queue_limit_text(fixture->arena, &fixture->machine, &two.limit), "queue EX");
-  assert_cycles(two.bound.cycles, 50176);
-  PipelineEstimate in_place = estimate_loop(fixture, true, 2);
-  assert_cycles(in_place.interval, 968);
-  assert_string_equal(queue_limit_text(fixture->arena, &fixture->machine, &in_place.limit), "depth of ring 0");
-  fixture->machine.memory_bytes_per_cycle = 32;
-  PipelineEstimate narrow = estimate_loop(fixture, false, 2);
-  assert_cycles(narrow.interval, 1024);
-  assert_string_equal(queue_limit_text(fixture->arena, &fixture->machine, &narrow.limit), "memory");
-}
-
-static void useful_depth_is_two_or_three(void **state) {
-  (void)state;
-  assert_int_equal(pipeline_useful_depth(576 + 784, 784), 2);
-  assert_int_equal(pipeline_useful_depth(576 + 784 + 576, 784), 3);
-  assert_int_equal(pipeline_useful_depth(784, 784), 1);
-}
-
 /* 262144 elements of f32, one cycle a vector, in tiles of 16384 and of 256. */
 static void simulation_shows_what_setup_costs(void **state) {
   TileLoop large = {16, 65536, 1024, 2, true, 0}, small = {1024, 1024, 16, 2, false, 0};
@@ -475,8 +439,6 @@ int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create_fixture, destroy_fixture)
   const struct CMUnitTest tests[] = {
       TEST(simulation_meets_loops_worked_out_by_hand),
-      TEST(estimate_names_its_limit),
-      TEST(useful_depth_is_two_or_three),
       TEST(simulation_shows_what_setup_costs),
       TEST(shared_queue_needs_loads_ahead),
       TEST(simulation_meets_example_worked_out_by_hand),
