@@ -7,10 +7,13 @@ FILE ("-": standard input) is one of
 Needs jaxlib.
 """
 
+import math
 import pathlib
+import re
 import sys
 
 LENGTH_DELIMITED_1, LENGTH_DELIMITED_2 = 0x0A, 0x12
+MLIR_BYTECODE = b"ML\xefR"
 
 
 def field(data, tag):
@@ -34,12 +37,29 @@ def module_proto(data):
     return data
 
 
+def with_bytes_for_bits(text):
+    """MLIR text with each truth value of a constant in hexadecimal as a byte of its own.
+
+    Older versions of MLIR (that of torch_xla 2.9, say) write eight of them in a byte, the first as the lowest bit, which that of jaxlib refuses.
+    """
+    def with_bytes(constant):
+        elements = math.prod(int(dim) for dim in constant[2].split(b"x") if dim)
+        packed = bytes.fromhex(constant[1].decode())
+        if len(packed) == 1 or len(packed) != (elements + 7) // 8:  # one byte stands for all elements
+            return constant[0]
+        unpacked = bytes(packed[i // 8] >> i % 8 & 1 for i in range(elements))
+        return constant[0].replace(constant[1], unpacked.hex().upper().encode())
+
+    return re.sub(rb'dense<"0x((?:[0-9A-Fa-f]{2})+)"> *: *tensor<((?:\d+x)+)i1>', with_bytes, text)
+
+
 def computation_of(data):
     from jaxlib import _hlo, _jax  # nothing public reads both
 
     if data[:1] == bytes([LENGTH_DELIMITED_1]) and not data.strip().startswith((b"module", b"#", b"//", b'"')):
         return _hlo.XlaComputation(module_proto(data))
-    return _jax.mlir.mlir_module_to_xla_computation(data, use_tuple_args=False, return_tuple=False)
+    module = data if data.startswith(MLIR_BYTECODE) else with_bytes_for_bits(data)
+    return _jax.mlir.mlir_module_to_xla_computation(module, use_tuple_args=False, return_tuple=False)
 
 
 def main():
@@ -56,4 +76,5 @@ def main():
     sys.stdout.write(computation.as_hlo_text(print_large_constants=True))
 
 
-main()
+if __name__ == "__main__":
+    main()
