@@ -50,8 +50,8 @@ static Status add_tiles(const Side *side, int64_t leaf, const HloSharding *shard
     RETURN_IF_ERROR(
         compilation_parse_sharding(&side->session->compilation, label, side->leaves[leaf].sharding, &sharding));
   }
-  return sharding_tiles_create(arena, sharding, side->tensors[leaf].rank, side->counts.partitions, loc, label,
-                               side->session->diag, &side->tiles[leaf]);
+  const ShardedArray array = {side->tensors[leaf].rank, side->counts.partitions, loc, label};
+  return sharding_tiles_create(arena, sharding, &array, side->session->diag, &side->tiles[leaf]);
 }
 
 static const HloSharding *result_sharding(const Session *session) {

@@ -251,7 +251,7 @@ static Status root_region(Lowering *lowering, const HloInstruction *root) {
     arguments[i] = lowering_load(lowering, buffer, index_constant(0));
   }
   KernelStore store = {.address = index_constant(0), .predicate = -1};
-  RETURN_IF_ERROR(lower_region(lowering, region, arguments, count, &store.value, 1));
+  RETURN_IF_ERROR(lower_region(lowering, region, arguments, &store.value, 1));
   store.buffer = lowering_buffer(lowering, KERNEL_RESULT, -1, 0, root->shape);
   lowering_add_stage(lowering, &store, 1);
   return STATUS_OK;

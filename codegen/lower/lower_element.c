@@ -316,8 +316,7 @@ Status element_map(Lowering *lowering, const HloInstruction *instruction, const 
   for (int i = 0; i < instruction->operand_count; i++) {
     RETURN_IF_ERROR(lower_element(lowering, instruction->operands[i], index, &arguments[i]));
   }
-  return lower_region(lowering, hlo_instruction_computation(instruction, HLO_ATTR_TO_APPLY), arguments,
-                      instruction->operand_count, out_value, 1);
+  return lower_region(lowering, hlo_instruction_computation(instruction, HLO_ATTR_TO_APPLY), arguments, out_value, 1);
 }
 
 static int32_t bits_as(Lowering *lowering, int32_t value, PrimitiveType type) {
@@ -408,9 +407,8 @@ static Status lower_region_value(Lowering *lowering, const HloInstruction *instr
   return STATUS_OK;
 }
 
-Status lower_region(Lowering *lowering, const HloComputation *region, const int32_t *arguments, int argument_count,
-                    int32_t *out_results, int result_count) {
-  (void)argument_count;
+Status lower_region(Lowering *lowering, const HloComputation *region, const int32_t *arguments, int32_t *out_results,
+                    int result_count) {
   IntMap values;
   int_map_init(&values, lowering->arena);
   int64_t count;

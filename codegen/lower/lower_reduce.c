@@ -250,7 +250,7 @@ static Status fold_expression(Lowering *lowering, const HloInstruction *reduce, 
     if (is_simple) {
       arguments[0] = lowering_apply(lowering, opcode, wide, arguments, 2);
     } else {
-      RETURN_IF_ERROR(lower_region(lowering, region, arguments, 2, &arguments[0], 1));
+      RETURN_IF_ERROR(lower_region(lowering, region, arguments, &arguments[0], 1));
     }
   } while (next_element(reduce, index));
   *out_value = lowering_convert(lowering, arguments[0], type);

@@ -260,9 +260,10 @@ MUST_USE Status lowering_check_inputs(const Lowering *lowering, const HloInstruc
 /* Forgets which elements were lowered: they are asked for again, and may now come from rows. */
 void lowering_forget_rows(Lowering *lowering);
 
-/* The results of scalar computation |region| applied to |arguments|: one value per leaf of its root. */
+/* The results of scalar computation |region| applied to |arguments|, by number of its parameters: one value for each of
+ * its root's |result_count| leaves. */
 MUST_USE Status lower_region(Lowering *lowering, const HloComputation *region, const int32_t *arguments,
-                             int argument_count, int32_t *out_results, int result_count);
+                             int32_t *out_results, int result_count);
 
 /* Element |index| of what |instruction| makes.  The emit column names each rule; families without elements of their own
  * have element_none, which says so. */

@@ -114,7 +114,7 @@ Status lowering_region_step(Lowering *lowering, const HloComputation *region, co
     arguments[i] = lowering_accumulator(lowering, out_folds[i], false);
     arguments[count + i] = inputs[i];
   }
-  return lower_region(lowering, region, arguments, 2 * count, out_next, count);
+  return lower_region(lowering, region, arguments, out_next, count);
 }
 
 /* Folds of |count| inputs together by |region|, where |inside| is true (-1: everywhere). */
@@ -255,7 +255,7 @@ static Status fold_selection(Lowering *lowering, const HloInstruction *root, int
   }
   int32_t keeps;
   const HloComputation *select = hlo_instruction_computation(root, HLO_ATTR_SELECT_COMPUTATION);
-  RETURN_IF_ERROR(lower_region(lowering, select, (int32_t[]){current[0], x}, 2, &keeps, 1));
+  RETURN_IF_ERROR(lower_region(lowering, select, (int32_t[]){current[0], x}, &keeps, 1));
   keeps = lowering_and(lowering, keeps, current[2]);
   int32_t takes = lowering_apply(lowering, HLO_NOT, TYPE_PRED, &keeps, 1);
   takes = lowering_and(lowering, takes, inside);
@@ -301,7 +301,7 @@ Status root_select_and_scatter(Lowering *lowering, const HloInstruction *root) {
   int32_t old = lowering_load(lowering, store.buffer, store.address);
   lowering->predicate = -1;
   const HloComputation *scatter = hlo_instruction_computation(root, HLO_ATTR_SCATTER_COMPUTATION);
-  RETURN_IF_ERROR(lower_region(lowering, scatter, (int32_t[]){old, update}, 2, &store.value, 1));
+  RETURN_IF_ERROR(lower_region(lowering, scatter, (int32_t[]){old, update}, &store.value, 1));
   lowering_add_stage(lowering, &store, 1);
   return STATUS_OK;
 }

@@ -3,17 +3,19 @@
 
 #define MAX_SCATTER_OPERANDS 16
 
+/* The first operand and its updates stand for all: shapes are alike. */
 typedef struct ScatterDims {
+  const HloInstruction *indices;
+  const Shape *operand, *updates;
   Int64List window, inserted, scatter_map, input_batching, indices_batching;
   int64_t index_vector_dim;
 } ScatterDims;
 
 /* The index into the operand that update element |update| goes to, and the predicate under which the whole window lies
  * inside. */
-static Status scatter_target(Lowering *lowering, const HloInstruction *scatter, const HloInstruction *indices,
-                             const ScatterDims *dims, const Shape *operand, const Shape *updates,
-                             const IndexExpr *update, IndexExpr *out_index, int32_t *out_predicate) {
-  (void)scatter;
+static Status scatter_target(Lowering *lowering, const ScatterDims *dims, const IndexExpr *update, IndexExpr *out_index,
+                             int32_t *out_predicate) {
+  const Shape *operand = dims->operand, *updates = dims->updates;
   IndexExpr batch[MAX_RANK];
   for (int i = 0, next = 0; i < updates->rank; i++) {
     if (!int64_list_has(dims->window, i)) batch[next++] = update[i];
@@ -36,7 +38,7 @@ static Status scatter_target(Lowering *lowering, const HloInstruction *scatter, 
     }
     if (component < 0) continue;
     int32_t start;
-    RETURN_IF_ERROR(lower_index_component(lowering, indices, batch, dims->index_vector_dim, component, &start));
+    RETURN_IF_ERROR(lower_index_component(lowering, dims->indices, batch, dims->index_vector_dim, component, &start));
     IndexExpr raw = lowering_raw_index(lowering, start);
     int32_t fits = lowering_in_range(lowering, raw, 0, operand->dims[d] - extent + 1);
     *out_predicate = lowering_and(lowering, *out_predicate, fits);
@@ -54,9 +56,9 @@ static bool walks_batch(const ScatterDims *dims, int dim) {
 }
 
 /* Whether the window dimension |dim| of the updates begins at element 0 of the operand's, wherever the window lies. */
-static bool spans_operand(const ScatterDims *dims, int rank, int dim) {
+static bool spans_operand(const ScatterDims *dims, int dim) {
   int64_t number = int64_list_find(dims->window, dim);
-  for (int d = 0; d < rank; d++) {
+  for (int d = 0; d < dims->operand->rank; d++) {
     if (int64_list_has(dims->inserted, d) || int64_list_has(dims->input_batching, d)) continue;
     if (number-- == 0) return !int64_list_has(dims->scatter_map, d);
   }
@@ -67,7 +69,7 @@ static bool spans_operand(const ScatterDims *dims, int rank, int dim) {
 static KernelDimKind update_dim_kind(const HloInstruction *scatter, const ScatterDims *dims, int dim) {
   if (hlo_instruction_bool(scatter, HLO_ATTR_UNIQUE_INDICES, false)) return KERNEL_PARALLEL;
   if (!int64_list_has(dims->window, dim)) return walks_batch(dims, dim) ? KERNEL_APART : KERNEL_SEQUENTIAL;
-  return spans_operand(dims, scatter->operands[0]->shape->rank, dim) ? KERNEL_APART : KERNEL_PARALLEL;
+  return spans_operand(dims, dim) ? KERNEL_APART : KERNEL_PARALLEL;
 }
 
 Status root_scatter(Lowering *lowering, const HloInstruction *scatter) {
@@ -76,9 +78,11 @@ Status root_scatter(Lowering *lowering, const HloInstruction *scatter) {
     return diag_error(lowering->diag, STATUS_UNSUPPORTED, scatter->loc, "unsupported-op",
                       "'scatter' of more than %d arrays", MAX_SCATTER_OPERANDS);
   }
-  const HloInstruction *indices = scatter->operands[count];
-  const Shape *operand = scatter->operands[0]->shape, *updates = scatter->operands[count + 1]->shape;
+  const Shape *updates = scatter->operands[count + 1]->shape;
   ScatterDims dims = {
+      .indices = scatter->operands[count],
+      .operand = scatter->operands[0]->shape,
+      .updates = updates,
       .window = hlo_instruction_ints(scatter, HLO_ATTR_UPDATE_WINDOW_DIMS),
       .inserted = hlo_instruction_ints(scatter, HLO_ATTR_INSERTED_WINDOW_DIMS),
       .scatter_map = hlo_instruction_ints(scatter, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS),
@@ -96,7 +100,7 @@ Status root_scatter(Lowering *lowering, const HloInstruction *scatter) {
   }
   if (lowering->is_empty) return STATUS_OK;
   int32_t predicate, arguments[2 * MAX_SCATTER_OPERANDS], results[MAX_SCATTER_OPERANDS];
-  RETURN_IF_ERROR(scatter_target(lowering, scatter, indices, &dims, operand, updates, update, target, &predicate));
+  RETURN_IF_ERROR(scatter_target(lowering, &dims, update, target, &predicate));
   KernelStore stores[MAX_SCATTER_OPERANDS];
   for (int i = 0; i < count; i++) {
     int node = lowering->result_node + i;
@@ -109,7 +113,7 @@ Status root_scatter(Lowering *lowering, const HloInstruction *scatter) {
     RETURN_IF_ERROR(lower_element(lowering, scatter->operands[count + 1 + i], update, &arguments[count + i]));
   }
   const HloComputation *region = hlo_instruction_computation(scatter, HLO_ATTR_TO_APPLY);
-  RETURN_IF_ERROR(lower_region(lowering, region, arguments, 2 * count, results, count));
+  RETURN_IF_ERROR(lower_region(lowering, region, arguments, results, count));
   for (int i = 0; i < count; i++) stores[i].value = results[i];
   lowering_add_stage(lowering, stores, count);
   return STATUS_OK;

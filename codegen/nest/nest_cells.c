@@ -147,8 +147,7 @@ bool nest_is_signed_compare(const NestLeaf *leaf) {
          leaf->predicate != LLVMIntUGE;
 }
 
-static void step_back(const NestFunction *nest, const NestLoop *loop, NestForm *form) {
-  (void)nest;
+static void step_back(const NestLoop *loop, NestForm *form) {
   for (int t = 0; t < form->count; t++) {
     if (form->terms[t].atom == loop->atom)
       form->constant = (int64_t)((uint64_t)form->constant - (uint64_t)form->terms[t].factor * (uint64_t)loop->step);
@@ -159,8 +158,8 @@ NestLeaf nest_leaf_after_step(const NestFunction *nest, const NestLeaf *leaf, in
   NestLeaf after = *leaf;
   int number = nest->blocks[block].loop;
   if (number < 0 || nest->loops.data[number].latch != block) return after;
-  step_back(nest, &nest->loops.data[number], &after.left);
-  step_back(nest, &nest->loops.data[number], &after.right);
+  step_back(&nest->loops.data[number], &after.left);
+  step_back(&nest->loops.data[number], &after.right);
   return after;
 }
 

@@ -172,17 +172,16 @@ static const char *lanes_address(NestWriter *writer, const NestValue *value) {
                       register_text(writer, spare, value->bytes));
 }
 
-static void write_spare_mask(NestWriter *writer, const NestValue *value, int mask) {
+static void write_spare_mask(NestWriter *writer, int mask) {
   if (mask > 0)
     sb_printf(writer->out, "kmovw %%k%d, %%k7\n", mask);
   else
     sb_append_cstring(writer->out, "kxnorw %k7, %k7, %k7\n");
-  (void)value;
 }
 
 static void write_gather(NestWriter *writer, const NestValue *value, const NestValue *mask) {
   const char *address = lanes_address(writer, value);
-  write_spare_mask(writer, value, mask != NULL ? mask->reg : value->mask_register);
+  write_spare_mask(writer, mask != NULL ? mask->reg : value->mask_register);
   clear(writer, value->reg);
   sb_printf(writer->out, "vgatherdps %s, %s{%%k7}\n", address, register_text(writer, value->reg, value->bytes));
 }
@@ -193,7 +192,7 @@ static void write_scatter(NestWriter *writer, const NestValue *value, const Nest
     return;
   }
   const char *address = lanes_address(writer, value);
-  write_spare_mask(writer, value, value->mask_register);
+  write_spare_mask(writer, value->mask_register);
   sb_printf(writer->out, "vscatterdps %s, %s{%%k7}\n", register_text(writer, what->reg, value->bytes), address);
 }
 

@@ -16,8 +16,7 @@ const HloSharding *hlo_sharding_of_leaf(const HloSharding *sharding, int64_t lea
 typedef struct TilesSite {
   Arena *arena;
   const HloSharding *sharding;
-  SourceLoc loc;
-  StringView label;
+  const ShardedArray *array;
   DiagSink *diag;
   ShardingTiles *out;
 } TilesSite;
@@ -28,7 +27,7 @@ static Status tiles_error(const TilesSite *site, Status status, const char *form
   va_start(arguments, format);
   const char *text = arena_vprintf(site->diag->arena, format, arguments);
   va_end(arguments);
-  return diag_error(site->diag, status, site->loc, "sharding", "%.*s: %s", SV_ARG(site->label), text);
+  return diag_error(site->diag, status, site->array->loc, "sharding", "%.*s: %s", SV_ARG(site->array->label), text);
 }
 
 /* One tile, which every device has. */
@@ -129,22 +128,22 @@ static int64_t owner_of(const HloSharding *sharding) {
   return is_maximal ? sharding->mesh->maximal_device : -1;
 }
 
-Status sharding_tiles_create(Arena *arena, const HloSharding *sharding, int rank, int64_t device_count, SourceLoc loc,
-                             StringView label, DiagSink *diag, ShardingTiles *out_tiles) {
-  TilesSite site = {arena, sharding, loc, label, diag, out_tiles};
-  *out_tiles = (ShardingTiles){.rank = rank, .device_count = device_count, .owner = -1};
+Status sharding_tiles_create(Arena *arena, const HloSharding *sharding, const ShardedArray *array, DiagSink *diag,
+                             ShardingTiles *out_tiles) {
+  TilesSite site = {arena, sharding, array, diag, out_tiles};
+  *out_tiles = (ShardingTiles){.rank = array->rank, .device_count = array->device_count, .owner = -1};
   fill_whole(&site);
   if (sharding == NULL) return STATUS_OK;
   if (has_partial_sums(sharding)) return tiles_error(&site, STATUS_UNSUPPORTED, "devices hold partial sums");
   out_tiles->owner = owner_of(sharding);
-  if (out_tiles->owner >= device_count) return check_devices(&site, (Int64List){1, &out_tiles->owner});
+  if (out_tiles->owner >= array->device_count) return check_devices(&site, (Int64List){1, &out_tiles->owner});
   bool has_axes = sharding->kind == SHARDING_MESH && sharding->mesh != NULL && out_tiles->owner < 0 &&
                   sharding->mesh_short == SHARDING_TILED;
   if (sharding->kind != SHARDING_TILED && !has_axes) return STATUS_OK;
   int64_t given = has_axes ? sharding->mesh_dim_count : sharding->tile_dims.count - sharding->last_tile_dims.count;
-  if (given != rank)
+  if (given != array->rank)
     return tiles_error(&site, STATUS_INVALID, "the sharding is for %lld dimensions, there are %d", (long long)given,
-                       rank);
+                       array->rank);
   return has_axes ? fill_mesh(&site) : fill_tiled(&site);
 }
 

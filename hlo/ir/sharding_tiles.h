@@ -21,11 +21,19 @@ typedef struct ShardingTiles {
  */
 const HloSharding *hlo_sharding_of_leaf(const HloSharding *sharding, int64_t leaf);
 
-/* For an array of |rank| by |sharding|, which is no tuple, on |device_count| partitions.  Without tiles (NULL,
- * replicated, manual, unknown) each has all of it.  STATUS_INVALID (code "sharding") when rank or devices do not fit,
- * STATUS_UNSUPPORTED when devices hold partial sums; messages are at |loc| and begin with |label|. */
-MUST_USE Status sharding_tiles_create(Arena *arena, const HloSharding *sharding, int rank, int64_t device_count,
-                                      SourceLoc loc, StringView label, DiagSink *diag, ShardingTiles *out_tiles);
+/* An array on partitions. */
+typedef struct ShardedArray {
+  int rank;
+  int64_t device_count;
+  SourceLoc loc;    /* where messages about it are */
+  StringView label; /* what they begin with */
+} ShardedArray;
+
+/* The tiles of |array| by |sharding|, which is no tuple, in |arena|.  Without tiles (NULL, replicated, manual, unknown)
+ * each device has all of it.  STATUS_INVALID (code "sharding") when rank or devices do not fit, STATUS_UNSUPPORTED when
+ * devices hold partial sums. */
+MUST_USE Status sharding_tiles_create(Arena *arena, const HloSharding *sharding, const ShardedArray *array,
+                                      DiagSink *diag, ShardingTiles *out_tiles);
 
 /* There is more than one tile. */
 bool sharding_tiles_is_split(const ShardingTiles *tiles);

@@ -21,8 +21,8 @@ static const HloSharding *parse(Fixture *fixture, const char *text) {
 static const char *create(Fixture *fixture, const char *text, int rank, int64_t devices, ShardingTiles *out) {
   DiagSink diag;
   diag_sink_init(&diag, fixture->arena);
-  Status status =
-      sharding_tiles_create(fixture->arena, parse(fixture, text), rank, devices, NO_LOC, SV("x"), &diag, out);
+  const ShardedArray array = {rank, devices, NO_LOC, SV("x")};
+  Status status = sharding_tiles_create(fixture->arena, parse(fixture, text), &array, &diag, out);
   return status == STATUS_OK ? NULL : sv_copy(fixture->arena, diag.first->message).data;
 }
 
@@ -127,8 +127,8 @@ static void sharding_tiles_join_to_the_whole(void **state) {
     ShardingTiles tiles;
     DiagSink diag;
     diag_sink_init(&diag, fixture->arena);
-    assert_int_equal(sharding_tiles_create(fixture->arena, &sharding, rank, devices, NO_LOC, SV("x"), &diag, &tiles),
-                     STATUS_OK);
+    const ShardedArray array = {rank, devices, NO_LOC, SV("x")};
+    assert_int_equal(sharding_tiles_create(fixture->arena, &sharding, &array, &diag, &tiles), STATUS_OK);
     int16_t *whole = ARENA_NEW_ARRAY(fixture->arena, int16_t, count),
             *joined = ARENA_NEW_ARRAY(fixture->arena, int16_t, count);
     for (int64_t i = 0; i < count; i++) whole[i] = (int16_t)(i + 1);

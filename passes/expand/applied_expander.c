@@ -118,7 +118,8 @@ static HloInstruction *expand_applied_map(GraphBuilder *builder) {
   HloInstruction **values = ARENA_NEW_ARRAY(builder->scratch, HloInstruction *, map->operand_count + 1);
   for (int i = 0; i < map->operand_count; i++) values[i] = applied_list(builder, i, NULL);
   values[map->operand_count] = graph_reshape(builder, result, &count, 1);
-  graph_loop(builder, count, values, map->operand_count + 1, map_step, map, values);
+  graph_loop(builder, &(GraphLoop){.trips = count, .count = map->operand_count + 1, .body = map_step, .context = map},
+             values, values);
   return applied_results(builder, &values[map->operand_count], 1);
 }
 
@@ -177,8 +178,11 @@ static HloInstruction *expand_applied_reduce(GraphBuilder *builder) {
     values[count + i] =
         applied_fill(builder, i, graph_operand(builder, count + i), shape_element_count(applied_shape(builder, i)));
   }
-  if (shape_element_count(operand) > 0)
-    graph_loop(builder, shape_element_count(operand), values, 2 * count, reduce_step, &reduction, values);
+  if (shape_element_count(operand) > 0) {
+    const GraphLoop loop = {
+        .trips = shape_element_count(operand), .count = 2 * count, .body = reduce_step, .context = &reduction};
+    graph_loop(builder, &loop, values, values);
+  }
   return applied_results(builder, values + count, count);
 }
 

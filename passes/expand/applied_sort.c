@@ -116,7 +116,9 @@ HloInstruction *expand_applied_sort(GraphBuilder *builder) {
     values[i] = graph_concatenate(builder, (HloInstruction *[]){values[i], values[i]}, 2, 0);
   }
   values[count] = values[count + 1] = graph_integer(builder, TYPE_S64, 0, NULL);
-  if (steps > 0) graph_loop(builder, steps, values, count + 2, merge_step, &merge, values);
+  if (steps > 0)
+    graph_loop(builder, &(GraphLoop){.trips = steps, .count = count + 2, .body = merge_step, .context = &merge}, values,
+               values);
   int64_t begin = rounds % 2 * merge.total;
   for (int i = 0; i < count; i++) {
     HloInstruction *sorted = graph_slice(builder, values[i], 0, begin, begin + merge.total);

@@ -90,7 +90,8 @@ HloInstruction *expand_applied_window(GraphBuilder *builder) {
     values[count + i] = applied_fill(builder, i, graph_operand(builder, count + i), shape_element_count(places));
   }
   if (steps > 0 && shape_element_count(walk.operand) > 0)
-    graph_loop(builder, steps, values, 2 * count, window_step, &walk, values);
+    graph_loop(builder, &(GraphLoop){.trips = steps, .count = 2 * count, .body = window_step, .context = &walk}, values,
+               values);
   return applied_results(builder, values + count, count);
 }
 
@@ -144,7 +145,8 @@ HloInstruction *expand_applied_select(GraphBuilder *builder) {
       [SELECT_ANY] = graph_integer(builder, TYPE_PRED, 0, NULL),
   };
   if (steps > 0 && shape_element_count(walk.operand) > 0)
-    graph_loop(builder, steps, values, SELECT_COUNT, select_step, &walk, values);
+    graph_loop(builder, &(GraphLoop){.trips = steps, .count = SELECT_COUNT, .body = select_step, .context = &walk},
+               values, values);
   return applied_results(builder, &values[SELECT_RESULT], 1);
 }
 
@@ -246,6 +248,7 @@ HloInstruction *expand_applied_scatter(GraphBuilder *builder) {
   }
   values[count] = applied_list(builder, count, NULL);
   if (steps > 0 && shape_element_count(walk.operand) > 0 && shape_element_count(walk.indices) > 0)
-    graph_loop(builder, steps, values, 2 * count + 1, scatter_step, &walk, values);
+    graph_loop(builder, &(GraphLoop){.trips = steps, .count = 2 * count + 1, .body = scatter_step, .context = &walk},
+               values, values);
   return applied_results(builder, values, count);
 }

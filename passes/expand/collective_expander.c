@@ -99,7 +99,7 @@ static HloInstruction *expand_ragged(GraphBuilder *builder) {
     if (i < RAGGED_FIRST_LIST) continue;
     values[i] = graph_convert(builder, graph_reshape(builder, values[i], &count, 1), TYPE_S32);
   }
-  graph_loop(builder, count, values, RAGGED_VALUES, ragged_step, NULL, values);
+  graph_loop(builder, &(GraphLoop){.trips = count, .count = RAGGED_VALUES, .body = ragged_step}, values, values);
   return values[RAGGED_OUTPUT];
 }
 
@@ -154,7 +154,9 @@ static void fold_step(GraphBuilder *inside, void *context, HloInstruction *step,
 static HloInstruction *fold_members(GraphBuilder *builder, HloInstruction *gathered) {
   HloInstruction *first = part_at(builder, gathered, graph_integer(builder, TYPE_S32, 0, NULL));
   HloInstruction *values[] = {first, gathered};
-  graph_loop(builder, gathered->shape->dims[0] - 1, values, 2, fold_step, builder->origin, values);
+  const GraphLoop loop = {
+      .trips = gathered->shape->dims[0] - 1, .count = 2, .body = fold_step, .context = builder->origin};
+  graph_loop(builder, &loop, values, values);
   return values[0];
 }
 
@@ -294,7 +296,9 @@ static HloInstruction *reduce_by_rounds(GraphBuilder *builder, const DeviceGroup
   for (int i = 0; i < builder->origin->operand_count; i++) {
     HloInstruction *parts = collect_rounds(builder, i, groups), *values[ROUNDS_VALUES];
     HloInstruction *inits[ROUNDS_VALUES] = {part_at(builder, parts, first), parts, row};
-    graph_loop(builder, largest_group(groups) - 1, inits, ROUNDS_VALUES, fold_round, builder->origin, values);
+    const GraphLoop loop = {
+        .trips = largest_group(groups) - 1, .count = ROUNDS_VALUES, .body = fold_round, .context = builder->origin};
+    graph_loop(builder, &loop, inits, values);
     results[i] = values[ROUNDS_FOLDED];
   }
   return one_or_tuple(builder, results);

@@ -176,7 +176,7 @@ static void sweep(GraphBuilder *inside, void *context, HloInstruction *step, Hlo
   (void)step;
   const EigenRule *rule = context;
   int64_t n = 2 * values[0]->shape->dims[1];
-  graph_loop(inside, n - 1, values, VALUES, play_round, NULL, out_values);
+  graph_loop(inside, &(GraphLoop){.trips = n - 1, .count = VALUES, .body = play_round}, values, out_values);
   HloInstruction *all = squares(inside, out_values, false), *beside = squares(inside, out_values, true);
   HloInstruction *share = graph_real(inside, all->shape->type, rule->tolerance * rule->tolerance, all->shape);
   HloInstruction *is_far = graph_compare(inside, COMPARISON_DIRECTION_GT, beside, multiply(inside, share, all));
@@ -250,7 +250,9 @@ HloInstruction *find_eigenvectors(GraphBuilder *builder, HloInstruction *a, cons
     values[BLOCKS + i] = graph_slice(builder, unit, 2, i * even / 2, (i + 1) * even / 2);
   values[VALUES] = graph_integer(builder, TYPE_PRED, 1, NULL);
   EigenRule mine = *rule;
-  graph_loop_while(builder, rule->sweeps, values, VALUES + 1, sweep, &mine, values);
+  const GraphLoop loop = {
+      .trips = rule->sweeps, .count = VALUES + 1, .body = sweep, .context = &mine, .asks_last = true};
+  graph_loop(builder, &loop, values, values);
   HloInstruction *halves[] = {diagonal_of(builder, values[block_of(FIRST, FIRST)]),
                               diagonal_of(builder, values[block_of(SECOND, SECOND)])};
   HloInstruction *diagonal = part_of(builder, HLO_REAL, graph_concatenate(builder, halves, 2, 1));

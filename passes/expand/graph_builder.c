@@ -298,20 +298,21 @@ HloInstruction *graph_element(GraphBuilder *builder, HloInstruction *tuple, int6
   return result;
 }
 
-static HloComputation *loop_condition(const GraphBuilder *builder, const Shape *state, int64_t trips, bool asks_last) {
+static HloComputation *loop_condition(const GraphBuilder *builder, const GraphLoop *loop, const Shape *state) {
   GraphBuilder inside = inside_of(builder, "condition");
   HloInstruction *parameter = hlo_computation_add_parameter(inside.computation, 0, state, SV("state"));
-  HloInstruction *bound = graph_integer(&inside, TYPE_S32, trips, NULL);
+  HloInstruction *bound = graph_integer(&inside, TYPE_S32, loop->trips, NULL);
   HloInstruction *goes_on =
       graph_compare(&inside, COMPARISON_DIRECTION_LT, graph_element(&inside, parameter, 0), bound);
-  if (asks_last)
+  if (loop->asks_last)
     goes_on = graph_binary(&inside, HLO_AND, goes_on, graph_element(&inside, parameter, state->tuple_size - 1));
   hlo_computation_set_root(inside.computation, goes_on);
   return inside.computation;
 }
 
-static void add_loop(GraphBuilder *builder, int64_t trips, bool asks_last, HloInstruction *const *inits, int count,
-                     GraphLoopBody *body, void *context, HloInstruction **out_values) {
+void graph_loop(GraphBuilder *builder, const GraphLoop *loop, HloInstruction *const *inits,
+                HloInstruction **out_values) {
+  int count = loop->count;
   HloInstruction **begin = ARENA_NEW_ARRAY(builder->scratch, HloInstruction *, count + 1);
   HloInstruction **values = ARENA_NEW_ARRAY(builder->scratch, HloInstruction *, count + 1);
   HloInstruction **next = ARENA_NEW_ARRAY(builder->scratch, HloInstruction *, count + 1);
@@ -322,23 +323,13 @@ static void add_loop(GraphBuilder *builder, int64_t trips, bool asks_last, HloIn
   HloInstruction *state = hlo_computation_add_parameter(inside.computation, 0, start->shape, SV("state"));
   HloInstruction *step = graph_element(&inside, state, 0);
   for (int i = 0; i < count; i++) values[i] = graph_element(&inside, state, i + 1);
-  body(&inside, context, step, values, next + 1);
+  loop->body(&inside, loop->context, step, values, next + 1);
   next[0] = graph_binary(&inside, HLO_ADD, step, graph_integer(&inside, TYPE_S32, 1, NULL));
   hlo_computation_set_root(inside.computation, graph_tuple(&inside, next, count + 1));
-  HloInstruction *loop = graph_add(builder, HLO_WHILE, start->shape, &start, 1);
-  hlo_instruction_set_computation(loop, HLO_ATTR_CONDITION, loop_condition(builder, start->shape, trips, asks_last));
-  hlo_instruction_set_computation(loop, HLO_ATTR_BODY, inside.computation);
-  for (int i = 0; i < count; i++) out_values[i] = graph_element(builder, loop, i + 1);
-}
-
-void graph_loop(GraphBuilder *builder, int64_t trips, HloInstruction *const *inits, int count, GraphLoopBody *body,
-                void *context, HloInstruction **out_values) {
-  add_loop(builder, trips, false, inits, count, body, context, out_values);
-}
-
-void graph_loop_while(GraphBuilder *builder, int64_t trips, HloInstruction *const *inits, int count,
-                      GraphLoopBody *body, void *context, HloInstruction **out_values) {
-  add_loop(builder, trips, true, inits, count, body, context, out_values);
+  HloInstruction *result = graph_add(builder, HLO_WHILE, start->shape, &start, 1);
+  hlo_instruction_set_computation(result, HLO_ATTR_CONDITION, loop_condition(builder, loop, start->shape));
+  hlo_instruction_set_computation(result, HLO_ATTR_BODY, inside.computation);
+  for (int i = 0; i < count; i++) out_values[i] = graph_element(builder, result, i + 1);
 }
 
 /* --- passes made of rules --- */

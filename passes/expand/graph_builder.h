@@ -87,14 +87,18 @@ HloInstruction *graph_element(GraphBuilder *builder, HloInstruction *tuple, int6
 typedef void GraphLoopBody(GraphBuilder *inside, void *context, HloInstruction *step, HloInstruction *const *values,
                            HloInstruction **out_values);
 
-/* |body| for steps 0 … |trips| - 1 on |count| values that begin as |inits|; all that it reads has to be among them.
- * |out_values|: what they are in the end. */
-void graph_loop(GraphBuilder *builder, int64_t trips, HloInstruction *const *inits, int count, GraphLoopBody *body,
-                void *context, HloInstruction **out_values);
+/* |body| for steps 0 … |trips| - 1 on |count| values; all that it reads has to be among them. */
+typedef struct GraphLoop {
+  int64_t trips;
+  int count;
+  GraphLoopBody *body;
+  void *context;  /* for |body| */
+  bool asks_last; /* the loop ends before a step in which the last value, a pred[], is false */
+} GraphLoop;
 
-/* The same while the last of the values, a pred[], is true as well. */
-void graph_loop_while(GraphBuilder *builder, int64_t trips, HloInstruction *const *inits, int count,
-                      GraphLoopBody *body, void *context, HloInstruction **out_values);
+/* The values begin as |inits|; |out_values|, which may be |inits|: what they are in the end. */
+void graph_loop(GraphBuilder *builder, const GraphLoop *loop, HloInstruction *const *inits,
+                HloInstruction **out_values);
 
 /* --- passes made of rules --- */
 

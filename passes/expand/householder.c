@@ -91,7 +91,7 @@ HloInstruction *factorise_qr(GraphBuilder *builder, HloInstruction *a, HloInstru
   int64_t count = shape->dims[1] < shape->dims[2] ? shape->dims[1] : shape->dims[2];
   HloInstruction *none = graph_slice(builder, graph_slice(builder, a, 1, 0, 1), 2, 0, count);
   HloInstruction *values[] = {a, graph_zero(builder, shape->type, none->shape)};
-  graph_loop(builder, count, values, 2, reflect_column, NULL, values);
+  graph_loop(builder, &(GraphLoop){.trips = count, .count = 2, .body = reflect_column}, values, values);
   *out_taus = values[1];
   return values[0];
 }
@@ -116,6 +116,7 @@ HloInstruction *multiply_reflectors(GraphBuilder *builder, HloInstruction *vecto
       graph_compare(builder, COMPARISON_DIRECTION_EQ, graph_iota(builder, TYPE_S32, shape->dims, 3, 1),
                     graph_iota(builder, TYPE_S32, shape->dims, 3, 2));
   HloInstruction *values[] = {vectors, taus, graph_convert(builder, is_diagonal, shape->type)};
-  graph_loop(builder, taus->shape->dims[2], values, 3, multiply_reflector, NULL, values);
+  graph_loop(builder, &(GraphLoop){.trips = taus->shape->dims[2], .count = 3, .body = multiply_reflector}, values,
+             values);
   return values[2];
 }

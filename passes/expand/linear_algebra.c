@@ -81,7 +81,8 @@ static HloInstruction *solve_block(GraphBuilder *builder, const Triangle *triang
   HloInstruction *values[] = {graph_select(builder, beside, triangle->matrix, zero), triangle->matrix, b};
   Triangle *context = ARENA_NEW(builder->scratch, Triangle);
   *context = *triangle;
-  graph_loop(builder, shape->dims[1], values, 3, solve_row, context, values);
+  graph_loop(builder, &(GraphLoop){.trips = shape->dims[1], .count = 3, .body = solve_row, .context = context}, values,
+             values);
   return values[2];
 }
 
@@ -139,7 +140,7 @@ static void factorise_column(GraphBuilder *inside, void *context, HloInstruction
 
 static HloInstruction *factorise_block(GraphBuilder *builder, HloInstruction *a) {
   HloInstruction *values[] = {a, graph_zero(builder, a->shape->type, a->shape)};
-  graph_loop(builder, a->shape->dims[1], values, 2, factorise_column, NULL, values);
+  graph_loop(builder, &(GraphLoop){.trips = a->shape->dims[1], .count = 2, .body = factorise_column}, values, values);
   return values[1];
 }
 

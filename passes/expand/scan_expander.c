@@ -70,7 +70,8 @@ static HloInstruction *expand_scan(GraphBuilder *builder) {
     const Shape *shape = shape_result(origin->shape, i);
     values[origin->operand_count + i] = graph_zero(builder, shape->type, shape);
   }
-  graph_loop(builder, scan.length, values, count, scan_step, &scan, values);
+  graph_loop(builder, &(GraphLoop){.trips = scan.length, .count = count, .body = scan_step, .context = &scan}, values,
+             values);
   if (!shape_is_tuple(origin->shape)) return values[scan.outputs > 0 ? origin->operand_count : scan.inputs];
   HloInstruction **elements = ARENA_NEW_ARRAY(builder->scratch, HloInstruction *, results + 1);
   for (int i = 0; i < scan.outputs; i++) elements[i] = values[origin->operand_count + i];

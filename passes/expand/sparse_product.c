@@ -38,13 +38,13 @@ HloInstruction *multiply_sparse(GraphBuilder *builder, const SparseRows *rows, H
   const Shape *sums_shape = shape_array(graph_shapes(builder), dense->shape->type, sums_dims, 2);
   HloInstruction *ends = graph_slice(builder, rows->starts, 0, 1, row_count + 1);
   HloInstruction *counts[] = {graph_convert(builder, ends, TYPE_S32), graph_zero(builder, TYPE_S32, counts_shape)};
-  graph_loop(builder, row_count, counts, 2, count_end, NULL, counts);
+  graph_loop(builder, &(GraphLoop){.trips = row_count, .count = 2, .body = count_end}, counts, counts);
   HloInstruction *values[] = {rows->elements,
                               graph_convert(builder, rows->columns, TYPE_S32),
                               dense,
                               counts[1],
                               graph_zero(builder, TYPE_S32, NULL),
                               graph_zero(builder, sums_shape->type, sums_shape)};
-  graph_loop(builder, elements, values, 6, add_element, NULL, values);
+  graph_loop(builder, &(GraphLoop){.trips = elements, .count = 6, .body = add_element}, values, values);
   return graph_slice(builder, values[5], 0, 0, row_count); /* without what is after the last row's end */
 }

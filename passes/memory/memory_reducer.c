@@ -43,8 +43,8 @@ typedef struct Reducer {
 static void plan(Reducer *reducer, MemoryCopy *copy, bool detail, MemoryTrial *out_trial) {
   reducer->reduction->trials++;
   reducer->steps -= 1 + hlo_module_instruction_count(copy->module);
-  memory_trial_run(reducer->context, reducer->module, copy, reducer->goal, &reducer->tuning, detail, reducer->arena,
-                   out_trial);
+  const MemoryTrialOptions options = {reducer->context, reducer->module, &reducer->tuning, reducer->goal};
+  memory_trial_run(&options, copy, detail, reducer->arena, out_trial);
 }
 
 /* The module as it is. */

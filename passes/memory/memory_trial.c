@@ -188,24 +188,25 @@ static void measure(MemoryTrial *trial, const BufferAssignment *assignment, int6
   }
 }
 
-void memory_trial_run(const HloPassContext *context, const HloModule *original, MemoryCopy *copy, int64_t goal,
-                      const HloMemoryTuning *tuning, bool detail, Arena *arena, MemoryTrial *out_trial) {
+void memory_trial_run(const MemoryTrialOptions *options, MemoryCopy *copy, bool detail, Arena *arena,
+                      MemoryTrial *out_trial) {
+  const HloModule *original = options->original;
   Arena *scratch = arena_create();
   DiagSink ignored;
   bool changed;
   diag_sink_init(&ignored, scratch);
-  HloPipelineOptions options = {.pass_options = *context->options};
-  options.pass_options.memory_limit = 0;
-  options.pass_options.minimizes_memory = false;
-  options.pass_options.decisions = NULL;
-  options.pass_options.tuning = *tuning;
+  HloPipelineOptions planning = {.pass_options = *options->context->options};
+  planning.pass_options.memory_limit = 0;
+  planning.pass_options.minimizes_memory = false;
+  planning.pass_options.decisions = NULL;
+  planning.pass_options.tuning = *options->tuning;
   tag(copy);
-  HloPassPipeline *pipeline = hlo_planning_pipeline(scratch, &options.pass_options);
-  *out_trial = (MemoryTrial){.status = hlo_pass_pipeline_run(pipeline, copy->module, &options, &ignored, &changed)};
+  HloPassPipeline *pipeline = hlo_planning_pipeline(scratch, &planning.pass_options);
+  *out_trial = (MemoryTrial){.status = hlo_pass_pipeline_run(pipeline, copy->module, &planning, &ignored, &changed)};
   const BufferAssignment *assignment = hlo_pass_pipeline_assignment(pipeline);
   if (out_trial->status == STATUS_OK && assignment == NULL) out_trial->status = STATUS_INVALID;
   if (out_trial->status == STATUS_OK) {
-    measure(out_trial, assignment, goal, scratch);
+    measure(out_trial, assignment, options->goal, scratch);
     out_trial->work = module_work(copy->module, &NOMINAL_CORE);
     if (detail && assignment->schedule_length > 0) {
       find_times(out_trial, assignment, original->next_instruction_id, arena);

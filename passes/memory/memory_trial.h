@@ -48,9 +48,16 @@ MemoryCopy memory_copy(const HloModule *module, Arena *arena);
 /* |module| in the role of its copy: what is done to it is done. */
 MemoryCopy memory_copy_of_itself(HloModule *module, Arena *arena);
 
-/* Plans |copy|, of |original|, as |context|'s options say but for what they ask of memory; |goal|: the total that is
- * wanted.  |out_trial| lives in |arena|; the copy is used up.  Without |detail| times and values are left out. */
-void memory_trial_run(const HloPassContext *context, const HloModule *original, MemoryCopy *copy, int64_t goal,
-                      const HloMemoryTuning *tuning, bool detail, Arena *arena, MemoryTrial *out_trial);
+/* What trials of a module have in common. */
+typedef struct MemoryTrialOptions {
+  const HloPassContext *context; /* the pipeline's options, but for what they ask of memory */
+  const HloModule *original;     /* what copies are of */
+  const HloMemoryTuning *tuning;
+  int64_t goal; /* the total that is wanted */
+} MemoryTrialOptions;
+
+/* Plans |copy|, which is used up.  |out_trial| lives in |arena|; without |detail| times and values are left out. */
+void memory_trial_run(const MemoryTrialOptions *options, MemoryCopy *copy, bool detail, Arena *arena,
+                      MemoryTrial *out_trial);
 
 #endif

@@ -558,7 +558,9 @@ void hlo_apply_split(HloModule *module, const HloSplit *split, int64_t parts, Ar
     values[output++] = addend != NULL ? addend : first_value(&builder, &split->members[i]);
   }
   for (int64_t i = 0; i < rewrite.captured.count; i++) values[rewrite.output_count + i] = rewrite.captured.data[i];
-  graph_loop(&builder, rewrite.parts.trips, values, (int)count, loop_body, &rewrite, values);
+  graph_loop(&builder,
+             &(GraphLoop){.trips = rewrite.parts.trips, .count = (int)count, .body = loop_body, .context = &rewrite},
+             values, values);
   if (rewrite.parts.rest > 0) {
     int64_t done = split->units - rewrite.parts.rest;
     for (int64_t i = 0; i < rewrite.captured.count; i++) values[rewrite.output_count + i] = rewrite.captured.data[i];

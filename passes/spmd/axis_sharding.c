@@ -271,8 +271,8 @@ Status axis_sharding_from_hlo(Arena *arena, const SpmdMesh *mesh, const HloShard
   int extra;
   HloSharding wide = with_manual_dims(sharding, &extra);
   ShardingTiles tiles;
-  RETURN_IF_ERROR(
-      sharding_tiles_create(arena, &wide, rank + extra, mesh->device_count, loc, SV("the value"), diag, &tiles));
+  const ShardedArray array = {rank + extra, mesh->device_count, loc, SV("the value")};
+  RETURN_IF_ERROR(sharding_tiles_create(arena, &wide, &array, diag, &tiles));
   if (tiles.owner >= 0) return STATUS_OK;
   AxisReader reader = {arena, mesh, &tiles};
   AxisList *dims = ARENA_NEW_ARRAY(arena, AxisList, rank + extra);

@@ -162,9 +162,8 @@ static void check_written(Arena *arena, const SpmdMesh *mesh, const AxisSharding
   const HloSharding *written = read_sharding(arena, words);
   ShardingTiles tiles;
   const AxisSharding *again;
-  assert_int_equal(
-      sharding_tiles_create(arena, written, sharding->rank, mesh->device_count, NO_LOC, SV("it"), &diag, &tiles),
-      STATUS_OK);
+  const ShardedArray array = {sharding->rank, mesh->device_count, NO_LOC, SV("it")};
+  assert_int_equal(sharding_tiles_create(arena, written, &array, &diag, &tiles), STATUS_OK);
   check_tiles(mesh, sharding, &tiles);
   assert_int_equal(axis_sharding_from_hlo(arena, mesh, written, sharding->rank, NO_LOC, &diag, &again), STATUS_OK);
   check_tiles(mesh, again, &tiles);
