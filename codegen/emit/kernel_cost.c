@@ -28,24 +28,6 @@ static double lanes_of(const VecTarget *target, PrimitiveType type) {
   return max_i64(target->vector_bits / (bits < 8 ? 8 : bits), 1);
 }
 
-/* Points of the dims in |dims|. */
-static double point_count(const Kernel *kernel, uint64_t dims) {
-  double points = 1;
-  for (int d = 0; d < kernel->dim_count; d++) {
-    if (dims >> d & 1) points *= (double)kernel->dims[d].extent;
-  }
-  return points;
-}
-
-/* All outer dims and those of |stage|. */
-static uint64_t stage_dims(const Kernel *kernel, int stage) {
-  uint64_t dims = 0;
-  for (int d = 0; d < kernel->dim_count; d++) {
-    if (kernel->dims[d].stage == KERNEL_OUTER || kernel->dims[d].stage == stage) dims |= UINT64_C(1) << d;
-  }
-  return dims;
-}
-
 typedef struct Cost {
   const Kernel *kernel;
   const VecTarget *target;
@@ -54,7 +36,7 @@ typedef struct Cost {
 } Cost;
 
 static void add_value(Cost *cost, const KernelValue *value) {
-  double points = point_count(cost->kernel, value->dims);
+  double points = kernel_point_count(cost->kernel, value->dims);
   int halves = 0;
   if (value->kind == KERNEL_LOAD) {
     halves = LOAD_HALVES;
@@ -66,7 +48,7 @@ static void add_value(Cost *cost, const KernelValue *value) {
 }
 
 static void add_stores(Cost *cost, int stage) {
-  double points = point_count(cost->kernel, stage_dims(cost->kernel, stage));
+  double points = kernel_point_count(cost->kernel, kernel_stage_dims(cost->kernel, stage));
   for (int i = 0; i < cost->kernel->stages[stage].store_count; i++) {
     int32_t buffer = cost->kernel->stages[stage].stores[i].buffer;
     cost->accesses[buffer] += points;
@@ -77,7 +59,7 @@ static void add_stores(Cost *cost, int stage) {
 static void add_transform(Cost *cost, int stage) {
   const KernelTransform *transform = cost->kernel->stages[stage].transform;
   if (transform == NULL) return;
-  double lines = point_count(cost->kernel, stage_dims(cost->kernel, KERNEL_OUTER));
+  double lines = kernel_point_count(cost->kernel, kernel_stage_dims(cost->kernel, KERNEL_OUTER));
   double operations = fft_operation_count(transform) * OPERATION_HALVES;
   cost->halves += lines * operations / lanes_of(cost->target, cost->kernel->buffers[transform->buffers[0][0]].type);
 }
@@ -117,7 +99,7 @@ static KernelCycles loop_cycles(const Kernel *kernel, const VecTarget *target) {
 static double tile_cycles(const Kernel *kernel, const VecTarget *target) {
   double cycles = 0;
   for (int p = 0; p < kernel->part_count; p++) cycles += kernel_cycles(kernel->parts[p].kernel, target);
-  return cycles * point_count(kernel, stage_dims(kernel, KERNEL_OUTER));
+  return cycles * kernel_point_count(kernel, kernel_stage_dims(kernel, KERNEL_OUTER));
 }
 
 double kernel_cycles(const Kernel *kernel, const VecTarget *target) {

@@ -214,6 +214,12 @@ int kernel_sorting_stage(const Kernel *kernel);
 /* |dim| is the last of its stage's dims: no other is walked inside of it. */
 bool kernel_dim_is_innermost(const Kernel *kernel, int dim);
 
+/* Sets of dims, bit d being dim d: all outer ones and those of |stage|; … */
+uint64_t kernel_stage_dims(const Kernel *kernel, int stage);
+/* … and how many points |dims| have together: the product of their extents (bits of dims that there are not count
+ * nothing). */
+double kernel_point_count(const Kernel *kernel, uint64_t dims);
+
 /* Addresses inside their buffers (by range, predicates taken into account where they bound a plain term), value order
  * and types, dims and stages consistent, PARALLEL dims never write one element twice as far as plain terms show.  A
  * violation is a bug of xlac: reported as STATUS_INVALID with code "kernel-…" at the source instruction. */

@@ -106,3 +106,19 @@ int kernel_sorting_stage(const Kernel *kernel) {
 bool kernel_dim_is_innermost(const Kernel *kernel, int dim) {
   return dim + 1 == kernel->dim_count || kernel->dims[dim + 1].stage != kernel->dims[dim].stage;
 }
+
+uint64_t kernel_stage_dims(const Kernel *kernel, int stage) {
+  uint64_t dims = 0;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].stage == KERNEL_OUTER || kernel->dims[d].stage == stage) dims |= UINT64_C(1) << d;
+  }
+  return dims;
+}
+
+double kernel_point_count(const Kernel *kernel, uint64_t dims) {
+  double points = 1;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    if (dims >> d & 1) points *= (double)kernel->dims[d].extent;
+  }
+  return points;
+}

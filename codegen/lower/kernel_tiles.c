@@ -1,14 +1,18 @@
 #include "codegen/lower/kernel_tiles.h"
 
+#include <math.h>
+
 #include "base/checked_math.h"
 #include "codegen/kernel/kernel_draft.h"
 #include "hlo/analysis/in_place.h"
 
 /* Of the largest link: some of the second-level cache, beside packed factors. */
 #define TILE_BYTES (512 << 10)
-/* Tiles that keep threads busy; and rows that are not worth cutting for it. */
+/* Tiles that keep threads busy; how many rows shall use what each tile reads anew, so that it is worth cutting for
+ * that; and the points of a tile below which threads gain nothing. */
 #define ENOUGH_TILES 8
 #define ENOUGH_ROWS 64
+#define ENOUGH_POINTS (32 << 10)
 /* Fewer rows than this pay too much for the other factor, which each tile packs or reads anew; they may become tiles
  * that leave the second-level cache, while those are of this size and there are this many. */
 #define FEW_ROWS 16
@@ -108,6 +112,71 @@ static int64_t most_rows(int64_t row_bytes) {
   return max_i64(TILE_BYTES / row_bytes, 1);
 }
 
+/* What the dims of a member are to the rows of its links; bit d is dim d. */
+typedef struct RowDims {
+  uint64_t rows;     /* these count the rows of a matrix */
+  uint64_t matrices; /* these count matrices */
+} RowDims;
+
+static void add_row_dims(const Member *member, int32_t buffer, IndexExpr address, int64_t matrix, RowDims *dims) {
+  int64_t row = row_length(member->bound[buffer]->shape);
+  for (int d = 0; d < member->kernel->dim_count; d++) {
+    int64_t step = index_dim_coefficient(&member->kernel->space, address, d);
+    if (step >= row) *(step < row * matrix ? &dims->rows : &dims->matrices) |= UINT64_C(1) << d;
+  }
+}
+
+static RowDims row_dims(const Chain *chain, const Member *member, int64_t matrix) {
+  const Kernel *kernel = member->kernel;
+  RowDims dims = {0};
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    if (value->kind == KERNEL_LOAD && is_link(chain, member->bound[value->buffer]))
+      add_row_dims(member, value->buffer, value->address, matrix, &dims);
+  }
+  for (int s = 0; s < kernel->stage_count; s++) {
+    for (int i = 0; i < kernel->stages[s].store_count; i++) {
+      const KernelStore *store = &kernel->stages[s].stores[i];
+      if (is_link(chain, member->bound[store->buffer]))
+        add_row_dims(member, store->buffer, store->address, matrix, &dims);
+    }
+  }
+  return dims;
+}
+
+static double longest_stage_points(const Kernel *kernel) {
+  double points = 0;
+  for (int s = 0; s < kernel->stage_count; s++)
+    points = fmax(points, kernel_point_count(kernel, kernel_stage_dims(kernel, s)));
+  return points;
+}
+
+/* How much |member| reads, at most in one load, that all rows of a matrix read: in points. */
+static double shared_points(const Chain *chain, const Member *member, int64_t matrix) {
+  const Kernel *kernel = member->kernel;
+  RowDims dims = row_dims(chain, member, matrix);
+  double most = 0;
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    bool is_read = value->kind == KERNEL_LOAD && kernel->buffers[value->buffer].role != KERNEL_SCRATCH;
+    if (is_read && (value->dims & dims.rows) != dims.rows)
+      most = fmax(most, kernel_point_count(kernel, value->dims & ~dims.matrices));
+  }
+  return most;
+}
+
+/* Whether tiles of only |rows| rows of a matrix are worth it for threads: each has enough to do, and enough rows use
+ * what it reads anew.  Rows with factors of their own, such as the heads of a single position, read next to nothing
+ * anew. */
+static bool may_be_short(const Chain *chain, int64_t matrix, int64_t rows) {
+  double points = 0, shared = 0;
+  for (int32_t m = 0; m < chain->member_count; m++) {
+    points = fmax(points, longest_stage_points(chain->members[m].kernel));
+    shared = fmax(shared, shared_points(chain, &chain->members[m], matrix));
+  }
+  return points / (double)chain->rows * (double)rows >= fmax(ENOUGH_POINTS, ENOUGH_ROWS * shared);
+}
+
 /* Rows that divide the matrix; whole matrices, where their rows are a large prime. */
 static int64_t even_tile_rows(const Chain *chain, int64_t matrix, int64_t row_bytes) {
   int64_t limit = most_rows(row_bytes), rows = divisor_below(matrix, limit);
@@ -115,14 +184,14 @@ static int64_t even_tile_rows(const Chain *chain, int64_t matrix, int64_t row_by
     int64_t larger = divisor_from(matrix, limit);
     if (larger <= MOST_TILE_BYTES / row_bytes && chain->rows / larger >= FEW_TILES) rows = larger;
   }
-  while (chain->rows / rows < ENOUGH_TILES && rows % 2 == 0 && rows / 2 >= ENOUGH_ROWS) rows /= 2;
+  while (chain->rows / rows < ENOUGH_TILES && rows % 2 == 0 && may_be_short(chain, matrix, rows / 2)) rows /= 2;
   return rows;
 }
 
 /* Rows of as many tiles as are wanted, whether they divide the matrix or not. */
 static int64_t free_tile_rows(const Chain *chain, int64_t matrix, int64_t row_bytes) {
   int64_t parts = ceil_div(matrix, most_rows(row_bytes)), matrices = chain->rows / matrix;
-  while (matrices * parts < ENOUGH_TILES && ceil_div(matrix, 2 * parts) >= ENOUGH_ROWS) parts *= 2;
+  while (matrices * parts < ENOUGH_TILES && may_be_short(chain, matrix, ceil_div(matrix, 2 * parts))) parts *= 2;
   return ceil_div(matrix, parts);
 }
 
