@@ -100,7 +100,8 @@ const Plan *module_plan_within(KeptPlans *cache, const Kernel *kernel, StringVie
   less->buffer.size = room.bytes + machine->buffer.reserve;
   TilerOptions quick = *cache->options;
   quick.effort = (tiler_effort(cache->options) + 2) / 3;
-  const TilerRequest request = {kernel, name, less, &quick, tiling_memos_find(cache->memos, kernel, room.held)};
+  const TilerRequest request = {kernel, name, less, &quick,
+                                tiling_memos_find(cache->memos, kernel, room.held, room.walked)};
   bool is_made = room.held != 0 ? tiler_plans_saving(arena, &request, NULL, 1, &tight) > 0
                                 : tiler_plan(arena, &request, diag, &tight) == STATUS_OK;
   if (!is_made || plan_instance_count(tight) > MOST_KEPT_INSTANCES) return NULL;
@@ -154,8 +155,9 @@ static const Plan *plan_within(void *self, const KernelUse *use, PlanRoom room) 
   PlanKeeper *keeper = self;
   const Plan *plan = plan_to_change(self, use);
   if (plan == NULL || room.bytes == 0) return plan;
-  StringView key = sv_from_cstring(arena_printf(keeper->arena, "%" PRIu64 " in %" PRId64 " beside %" PRIx64,
-                                                cache_key(keeper, use), room.bytes, room.held));
+  StringView key =
+      sv_from_cstring(arena_printf(keeper->arena, "%" PRIu64 " in %" PRId64 " beside %" PRIx64 " along %" PRIx64,
+                                   cache_key(keeper, use), room.bytes, room.held, room.walked));
   RoomPlan *within = string_map_get(&keeper->cache->within, key);
   if (within != NULL) return within->plan;
   int32_t most = room.held != 0 ? MOST_BESIDE : MOST_WITHIN + keeper->cache->policy * MORE_WITHIN;
@@ -174,8 +176,9 @@ static StringView interface_text(Arena *arena, const PlanKeeper *keeper, const K
                                  const PlanInterface *interface) {
   StringBuilder text;
   sb_init(&text, arena);
-  sb_printf(&text, "%" PRIu64 " in %" PRId64 " to %" PRId64 " of %" PRId64 " beside %" PRIx64, cache_key(keeper, use),
-            interface->base, interface->limit, interface->room.bytes, interface->room.held);
+  sb_printf(&text, "%" PRIu64 " in %" PRId64 " to %" PRId64 " of %" PRId64 " beside %" PRIx64 " along %" PRIx64,
+            cache_key(keeper, use), interface->base, interface->limit, interface->room.bytes, interface->room.held,
+            interface->room.walked);
   for (int32_t r = 0; r < interface->count; r++) {
     const PlanResident *resident = &interface->residents[r];
     sb_printf(&text, "; %d at %" PRId64 "%s%s", resident->buffer, resident->begin, resident->is_there ? " there" : "",

@@ -86,7 +86,7 @@ static bool try_room(Saver *saver, const Plan *below, int64_t room, uint64_t hel
   quick.effort = (tiler_effort(saver->options) + 2) / 3;
   *less = *saver->machine;
   less->buffer.size = room + saver->machine->buffer.reserve;
-  TilingMemo *memo = tiling_memos_find(saver->memos, below->kernel, held);
+  TilingMemo *memo = tiling_memos_find(saver->memos, below->kernel, held, 0);
   const TilerRequest request = {below->kernel, below->name, less, &quick, memo};
   int32_t count = tiler_plans_saving(saver->arena, &request, NULL, MOST_PLANS, plans);
   for (int32_t p = 0; p < count; p++) {

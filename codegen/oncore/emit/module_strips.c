@@ -75,11 +75,11 @@ static const Plan *plan_beside(StripPlanner *planner, const Kernel *kernel, Stri
   const Plan *plan = NULL;
   int64_t begin, end;
   if (room->plan_bytes > room->bytes) {
-    plan = module_plan_within(planner->cache, kernel, name, (PlanRoom){room->plan_bytes, 0}, planner->diag);
+    plan = module_plan_within(planner->cache, kernel, name, (PlanRoom){.bytes = room->plan_bytes}, planner->diag);
     if (plan != NULL) plan_own_bytes(plan, &begin, &end);
     if (plan != NULL && end - begin - plan_copied_bytes(plan, room->part, planner->sees) <= room->bytes) return plan;
   }
-  return module_plan_within(planner->cache, kernel, name, (PlanRoom){room->bytes, 0}, planner->diag);
+  return module_plan_within(planner->cache, kernel, name, (PlanRoom){.bytes = room->bytes}, planner->diag);
 }
 
 /* The same, made once for equal strips with as much room, those of other cuts as well. */

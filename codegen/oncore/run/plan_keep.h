@@ -16,14 +16,18 @@ typedef struct PlanResident {
                        all */
 } PlanResident;
 
-/* What a plan is made for. */
+/* What a plan is made for.  |held|, |walked|: of the Kernel's first PLAN_ROOM_BUFFERS, by bit. */
 typedef struct PlanRoom {
-  int64_t bytes; /* of the Buffer; 0: all of it */
-  uint64_t
-      held; /* of the Kernel's first PLAN_ROOM_BUFFERS, by bit: those that the Buffer has anyway, beside the bytes */
+  int64_t bytes;   /* of the Buffer; 0: all of it */
+  uint64_t held;   /* those that the Buffer has anyway, beside the bytes */
+  uint64_t walked; /* operands that a loop goes through from their first element to their last (tiling_memo_walk) */
 } PlanRoom;
 
 enum { PLAN_ROOM_BUFFERS = 64 };
+
+static inline bool plan_room_is_same(PlanRoom a, PlanRoom b) {
+  return a.bytes == b.bytes && a.held == b.held && a.walked == b.walked;
+}
 
 /* Where a Kernel stands in a run: what is resident around it. */
 typedef struct PlanInterface {

@@ -6,6 +6,7 @@
 #include "codegen/oncore/emit/oncore_testing.h"
 #include "codegen/oncore/run/plan_copies.h"
 #include "codegen/oncore/run/plan_split.h"
+#include "codegen/oncore/tiling/tiling_memos.h"
 
 enum { MOST_RESIDENTS = 8 };
 
@@ -368,6 +369,25 @@ static void plan_keep_moves_least_where_the_tiler_knows_what_is_held(void **stat
   assert_true(least[0] > once);
 }
 
+/* The product [16,128] x [128,512] in 32 KiB: the fastest tiles of the second factor are columns, after which nothing
+ * can be split; where it is to be walked they are rows. */
+static void plan_keep_splits_what_the_tiler_walks(void **state) {
+  Fixture *fixture = *state;
+  MachineDescription *tiny = make_machine(fixture, "vp-tiny");
+  tiny->buffer.size = 32768;
+  const Kernel *kernel = make_kernel(fixture, MATMUL("16", "128", "512"));
+  TilingMemos *memos = tiling_memos_create(tiny, SIZE_MAX);
+  for (uint64_t walked = 0; walked <= 2; walked += 2) {
+    const Plan *plan;
+    const TilerRequest request = {kernel, SV("k"), tiny, &(TilerOptions){0},
+                                  tiling_memos_find(memos, kernel, 0, walked)};
+    assert_int_equal(tiler_plan(fixture->arena, &request, &fixture->diag, &plan), STATUS_OK);
+    int64_t step = plan_split_step(plan, 1);
+    assert_true(walked == 0 ? step == 0 : step > 0 && step % 512 == 0);
+  }
+  tiling_memos_destroy(memos);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(plan_keep_moves_no_residents, create, destroy),
@@ -383,6 +403,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(plan_keep_loads_the_rest_of_a_part, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_sums_up_a_part_and_the_rest, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_refuses_a_part_that_ends_in_a_tile, create, destroy),
+      cmocka_unit_test_setup_teardown(plan_keep_splits_what_the_tiler_walks, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_moves_least_where_the_tiler_knows_what_is_held, create, destroy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include "base/packing/packing.h"
 #include "codegen/oncore/plan/tile_seen.h"
 #include "codegen/oncore/run/plan_copies.h"
+#include "codegen/oncore/run/plan_split.h"
 #include "codegen/oncore/run/residency_internal.h"
 #include "hlo/analysis/execution_counts.h"
 
@@ -136,11 +137,19 @@ double residency_trial_cycles(const Chooser *chooser, const RunCandidate *candid
   return cycles;
 }
 
+/* Whether |buffer| of |plan| may be |resident|; where that is a part the plan can be split after it. */
+static bool may_stay(const Chooser *chooser, const Plan *plan, int32_t buffer, const RunCandidate *resident) {
+  if (!residency_may_keep(chooser->model, plan, buffer)) return false;
+  if (resident->held == resident->bytes.bytes) return true;
+  int64_t step = plan_split_step(plan, buffer) * type_storage_bytes(plan->kernel->buffers[buffer].type);
+  return step > 0 && resident->held % step == 0;
+}
+
 static bool may_all_stay(const Chooser *chooser, int32_t event, const Plan *plan) {
-  for (int32_t t = chooser->touches.begins[event]; t < chooser->touches.begins[event + 1]; t++)
-    if (chooser->resident_of[t] != NULL &&
-        !residency_may_keep(chooser->model, plan, residency_touch(chooser, t)->buffer))
-      return false;
+  for (int32_t t = chooser->touches.begins[event]; t < chooser->touches.begins[event + 1]; t++) {
+    const RunCandidate *resident = chooser->resident_of[t];
+    if (resident != NULL && !may_stay(chooser, plan, residency_touch(chooser, t)->buffer, resident)) return false;
+  }
   return true;
 }
 
@@ -151,18 +160,29 @@ static bool fits_within(Chooser *chooser, int32_t event, PlanRoom room, int64_t 
   return plan != NULL && may_all_stay(chooser, event, plan) && residency_own_bytes(chooser, event) <= left;
 }
 
-bool residency_find_room(Chooser *chooser, int32_t event, int64_t left) {
+uint64_t residency_walked(const Chooser *chooser, int32_t event) {
+  uint64_t walked = 0;
+  for (int32_t t = chooser->touches.begins[event]; t < chooser->touches.begins[event + 1]; t++) {
+    const RunCandidate *resident = chooser->resident_of[t];
+    int32_t buffer = residency_touch(chooser, t)->buffer;
+    bool is_part = resident != NULL && resident->held < resident->bytes.bytes;
+    if (is_part && buffer >= 0 && buffer < PLAN_ROOM_BUFFERS) walked |= (uint64_t)1 << buffer;
+  }
+  return walked;
+}
+
+bool residency_find_room(Chooser *chooser, int32_t event, int64_t left, uint64_t walked) {
   PlanRoom before = chooser->rooms[event];
   int64_t usable = machine_buffer_usable(chooser->placed->machine);
   int64_t step = max_i64(usable / ROOM_STEPS, 1), fine = max_i64(usable / BESIDE_STEPS, 1);
   chooser->rooms[event] = (PlanRoom){0};
-  if (residency_own_bytes(chooser, event) <= left) return true;
+  if (walked == 0 && residency_own_bytes(chooser, event) <= left) return true;
   uint64_t held = residency_held_buffers(chooser, event);
   bool replaces_much = held != 0 && residency_replaced_bytes(chooser, event) >= step;
   chooser->lacks_room = chooser->lacks_room || replaces_much;
-  bool is_beside = left > 0 && held != 0 && chooser->model->policy.knows_held;
-  if (is_beside && fits_within(chooser, event, (PlanRoom){left / fine * fine, held}, left)) return true;
-  if (left > 0 && fits_within(chooser, event, (PlanRoom){left / step * step, 0}, left)) return true;
+  bool is_beside = left > 0 && held != 0 && (chooser->model->policy.knows_held || walked != 0);
+  if (is_beside && fits_within(chooser, event, (PlanRoom){left / fine * fine, held, walked}, left)) return true;
+  if (left > 0 && fits_within(chooser, event, (PlanRoom){left / step * step, 0, walked}, left)) return true;
   if (chooser->model->policy.takes_parts && fits_within(chooser, event, before, left)) return true;
   chooser->rooms[event] = before;
   return false;
@@ -211,7 +231,7 @@ static bool take_where_room(Chooser *chooser, RunCandidate *candidate, const Can
   for (int32_t e = candidate->first; e <= candidate->last && fits; e++) {
     fits = !residency_is_fixed(chooser, e);
     if (!fits || chooser->taken[e] + residency_own_bytes(chooser, e) <= usable) continue;
-    fits = is_worth && residency_find_room(chooser, e, usable - chooser->taken[e]);
+    fits = is_worth && residency_find_room(chooser, e, usable - chooser->taken[e], residency_walked(chooser, e));
     is_changed[e - candidate->first] = is_any = true;
   }
   if (fits && !is_any) return true;
@@ -496,25 +516,17 @@ static double plain_cycles(const Chooser *chooser, int32_t event) {
   return cycles_under(chooser, event, &nothing);
 }
 
-/* Whether the Kernel of |event| has a part of an array, which may end where its present plan can be split. */
-static bool has_part(const Chooser *chooser, int32_t event) {
-  for (int32_t t = chooser->touches.begins[event]; t < chooser->touches.begins[event + 1]; t++) {
-    const RunCandidate *resident = chooser->resident_of[t];
-    if (resident != NULL && resident->held < resident->bytes.bytes) return true;
-  }
-  return false;
-}
-
 /* Cycles of the Kernel of |event| under its interface; infinity: places of residents leave it no room, or so little
  * that it is slower than without any. */
 static double settled_cycles(Chooser *chooser, int32_t event) {
   PlanRoom before = chooser->rooms[event];
-  bool is_settled = has_part(chooser, event) && residency_own_bytes(chooser, event) <= room_left(chooser, event);
-  if (!is_settled && !residency_find_room(chooser, event, room_left(chooser, event))) return INFINITY;
+  int64_t left = room_left(chooser, event);
+  bool is_settled = residency_walked(chooser, event) != 0 && residency_own_bytes(chooser, event) <= left;
+  if (!is_settled && !residency_find_room(chooser, event, left, residency_walked(chooser, event))) return INFINITY;
   PlanInterface interface = interface_at(chooser, event, chooser->tiles[event], chooser->limits[event]);
   double cycles = cycles_under(chooser, event, &interface);
   PlanRoom room = chooser->rooms[event];
-  bool is_tighter = (room.bytes != before.bytes || room.held != before.held) && room.bytes > 0;
+  bool is_tighter = !plan_room_is_same(room, before) && room.bytes > 0;
   if (!is_tighter || cycles <= plain_cycles(chooser, event)) return cycles;
   chooser->rooms[event] = before;
   return INFINITY;

@@ -6,7 +6,10 @@
 #include "codegen/oncore/run/residency_internal.h"
 
 /* Beside a part Kernels have tiles in one or more, up to so many, of ROOM_STEPS parts of the Buffer. */
-enum { PART_MOST_STEPS = 2 };
+enum { PART_MOST_STEPS = 4 };
+
+/* Whether plans of Kernels that touch the candidate are to go through it in memory's order. */
+typedef enum PartWalk { WALK_AS_IT_IS, WALK_IN_ORDER, PART_WALK_COUNT } PartWalk;
 
 /* Where a part of |candidate| may end by the plans that its Kernels have at present: at multiples of so many bytes; 0:
  * nowhere. */
@@ -27,14 +30,29 @@ static int64_t part_step(const Chooser *chooser, const RunCandidate *candidate) 
   return all;
 }
 
+/* Buffers of |event| that are |candidate|, as PlanRoom has them. */
+static uint64_t buffers_of(const Chooser *chooser, const RunCandidate *candidate, int32_t event) {
+  uint64_t buffers = 0;
+  for (int32_t t = chooser->touches.begins[event]; t < chooser->touches.begins[event + 1]; t++) {
+    const RunTouch *touch = residency_touch(chooser, t);
+    bool is_known = touch->buffer >= 0 && touch->buffer < PLAN_ROOM_BUFFERS;
+    if (is_known && run_candidate_has(candidate, touch)) buffers |= (uint64_t)1 << touch->buffer;
+  }
+  return buffers;
+}
+
 /* Bytes that Kernels leave to |candidate| whose tiles have |tiles| bytes, where there are plans for that. */
-static int64_t room_beside_tiles(Chooser *chooser, const RunCandidate *candidate, int64_t tiles, bool *is_changed) {
+static int64_t room_beside_tiles(Chooser *chooser, const RunCandidate *candidate, PartWalk walk, int64_t tiles,
+                                 bool *is_changed) {
   int64_t usable = machine_buffer_usable(chooser->placed->machine), left = usable;
   for (int32_t e = candidate->first; e <= candidate->last && left > 0; e++) {
     if (residency_is_fixed(chooser, e)) return 0;
     int64_t room = usable - chooser->taken[e];
-    is_changed[e - candidate->first] =
-        residency_own_bytes(chooser, e) > tiles && residency_find_room(chooser, e, min_i64(room, tiles));
+    uint64_t walked = residency_walked(chooser, e);
+    if (walk == WALK_IN_ORDER) walked |= buffers_of(chooser, candidate, e);
+    bool may_change = walked != residency_walked(chooser, e) || residency_own_bytes(chooser, e) > tiles;
+    bool *changes = &is_changed[e - candidate->first];
+    *changes = may_change && residency_find_room(chooser, e, min_i64(room, tiles), walked);
     left = min_i64(left, room - residency_own_bytes(chooser, e));
   }
   return left;
@@ -49,10 +67,11 @@ bool residency_take_part(Chooser *chooser, RunCandidate *candidate) {
   const PlanRoom *before = ARENA_COPY_ARRAY(chooser->arena, PlanRoom, chooser->rooms + candidate->first, events);
   const PlanRoom *best_rooms = before;
   double saved = candidate->saved, best = INFINITY;
-  for (int64_t steps = 1; steps <= PART_MOST_STEPS; steps++) {
+  for (int64_t trial = 0; trial < PART_MOST_STEPS * PART_WALK_COUNT; trial++) {
     bool *is_changed = ARENA_NEW_ARRAY(chooser->arena, bool, events);
-    int64_t tiles = machine_buffer_usable(chooser->placed->machine) / ROOM_STEPS * steps;
-    int64_t room = room_beside_tiles(chooser, candidate, tiles, is_changed), step = part_step(chooser, candidate);
+    int64_t tiles = machine_buffer_usable(chooser->placed->machine) / ROOM_STEPS * (trial % PART_MOST_STEPS + 1);
+    PartWalk walk = trial < PART_MOST_STEPS ? WALK_AS_IT_IS : WALK_IN_ORDER;
+    int64_t room = room_beside_tiles(chooser, candidate, walk, tiles, is_changed), step = part_step(chooser, candidate);
     int64_t held = step > 0 && room > 0 ? min_i64(room, whole - 1) / step * step : 0;
     const PlanRoom *rooms = ARENA_COPY_ARRAY(chooser->arena, PlanRoom, chooser->rooms + candidate->first, events);
     if (saved * (double)held * LEAST_SHARE > chooser->estimate * (double)whole) {

@@ -16,7 +16,7 @@ static EventPlan *plan_at(const Chooser *chooser, int32_t event) {
   PlanRoom room = chooser->rooms[event];
   const KernelUse *use = chooser->touches.events.data[event].use;
   for (int64_t p = 0; p < plans->count; p++)
-    if (plans->data[p]->room.bytes == room.bytes && plans->data[p]->room.held == room.held) return plans->data[p];
+    if (plan_room_is_same(plans->data[p]->room, room)) return plans->data[p];
   EventPlan *known = ARENA_NEW(chooser->arena, EventPlan);
   known->room = room;
   array_push(plans, chooser->arena, known);
@@ -33,12 +33,18 @@ const Plan *residency_plan(const Chooser *chooser, int32_t event) {
   return plan_at(chooser, event)->plan;
 }
 
-/* Whether touch |number| at |event| is the first one of its array there with a resident. */
-static bool is_first_resident(const Chooser *chooser, int32_t event, int32_t number) {
+/* Whether the bytes of touch |number| stay whole.  Of what stays in part the rest still comes through tiles. */
+static bool is_whole(const Chooser *chooser, int32_t number) {
+  const RunCandidate *resident = chooser->resident_of[number];
+  return resident != NULL && resident->held == resident->bytes.bytes;
+}
+
+/* Whether touch |number| at |event| is the first one of its array there that stays whole. */
+static bool is_first_whole(const Chooser *chooser, int32_t event, int32_t number) {
   int32_t buffer = residency_touch(chooser, number)->buffer;
-  if (buffer < 0 || chooser->resident_of[number] == NULL) return false;
+  if (buffer < 0 || !is_whole(chooser, number)) return false;
   for (int32_t t = chooser->touches.begins[event]; t < number; t++)
-    if (residency_touch(chooser, t)->buffer == buffer && chooser->resident_of[t] != NULL) return false;
+    if (residency_touch(chooser, t)->buffer == buffer && is_whole(chooser, t)) return false;
   return true;
 }
 
@@ -53,7 +59,7 @@ int64_t residency_replaced_bytes(const Chooser *chooser, int32_t event) {
   const EventPlan *of = plan_at(chooser, event);
   int64_t bytes = 0;
   for (int32_t t = chooser->touches.begins[event]; of->plan != NULL && t < chooser->touches.begins[event + 1]; t++) {
-    if (is_first_resident(chooser, event, t)) bytes += copied_bytes(chooser, of, residency_touch(chooser, t)->buffer);
+    if (is_first_whole(chooser, event, t)) bytes += copied_bytes(chooser, of, residency_touch(chooser, t)->buffer);
   }
   return bytes;
 }
@@ -62,10 +68,9 @@ uint64_t residency_held_buffers(const Chooser *chooser, int32_t event) {
   const EventPlan *of = plan_at(chooser, event);
   uint64_t held = 0;
   for (int32_t t = chooser->touches.begins[event]; of->plan != NULL && t < chooser->touches.begins[event + 1]; t++) {
-    const RunCandidate *resident = chooser->resident_of[t];
     int32_t buffer = residency_touch(chooser, t)->buffer;
-    bool is_whole = resident != NULL && resident->held == resident->bytes.bytes;
-    if (!is_whole || buffer < 0 || buffer >= PLAN_ROOM_BUFFERS || copied_bytes(chooser, of, buffer) == 0) continue;
+    if (!is_whole(chooser, t) || buffer < 0 || buffer >= PLAN_ROOM_BUFFERS || copied_bytes(chooser, of, buffer) == 0)
+      continue;
     held |= (uint64_t)1 << buffer;
   }
   return held;

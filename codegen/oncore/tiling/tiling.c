@@ -64,6 +64,7 @@ static void make_candidates(TilingSearch *search, CandidateSet *set, int64_t mos
   for (int32_t dim = 0; dim < search->kernel->dim_count; dim++) {
     int64_t whole = search->kernel->dims[dim].extent;
     add_candidate(search, dim, whole);
+    if (tiling_memo_whole_dims(search->memo) >> dim & 1) continue;
     add_candidate(search, dim, 1);
     for (int64_t size = 2; size < whole && size <= INT64_C(1) << 24; size *= 2) {
       add_candidate(search, dim, size);

@@ -1,6 +1,7 @@
 #include "codegen/oncore/tiling/tiling_memo.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 
 #include "base/hash_map.h"
 
@@ -9,6 +10,7 @@ struct TilingMemo {
   const Kernel *kernel;
   TileFacts *facts;
   int64_t most_bytes;
+  uint64_t whole;  /* dims that are not cut */
   StringMap known; /* bytes of a TilingKey → TilingKnown */
   StringMap grids; /* the same of a form (form_key), without extents → TilingGridMemo */
 };
@@ -36,6 +38,33 @@ size_t tiling_memo_used(const TilingMemo *memo) {
 
 void tiling_memo_hold(TilingMemo *memo, const bool *held) {
   tile_facts_hold(memo->facts, held);
+}
+
+/* Dims that |address| has a term in, but for the one with the largest steps. */
+static uint64_t inner_dims(const Kernel *kernel, IndexExpr address) {
+  uint64_t dims = 0;
+  int32_t outermost = -1;
+  int64_t largest = 0;
+  for (int32_t d = 0; d < kernel->dim_count; d++) {
+    int64_t step = llabs(index_dim_coefficient(&kernel->space, address, d));
+    if (step == 0 || kernel->dims[d].extent == 1) continue;
+    dims |= (uint64_t)1 << d;
+    if (step > largest) outermost = d, largest = step;
+  }
+  return outermost < 0 ? dims : dims & ~((uint64_t)1 << outermost);
+}
+
+void tiling_memo_walk(TilingMemo *memo, uint64_t walked) {
+  const Kernel *kernel = memo->kernel;
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    const KernelValue *load = &kernel->values[v];
+    if (load->kind != KERNEL_LOAD || load->buffer >= KERNEL_MAX_DIMS || !(walked >> load->buffer & 1)) continue;
+    memo->whole |= inner_dims(kernel, load->address);
+  }
+}
+
+uint64_t tiling_memo_whole_dims(const TilingMemo *memo) {
+  return memo->whole;
 }
 
 /* The bytes of what a search varies; the extents of a Kernel's dims are the last. */

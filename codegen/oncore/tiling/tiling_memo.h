@@ -32,6 +32,13 @@ size_t tiling_memo_used(const TilingMemo *memo);
 /* As tile_facts_hold has it, before anything is known. */
 void tiling_memo_hold(TilingMemo *memo, const bool *held);
 
+/* Before anything is known: tiles of the Kernel's operands |walked|, by bit, are to be pieces of these that follow one
+ * another in memory, so that a loop over one dim goes through the whole array.  Searches leave all other dims of their
+ * loads whole. */
+void tiling_memo_walk(TilingMemo *memo, uint64_t walked);
+/* The dims that are left whole for that, by bit. */
+uint64_t tiling_memo_whole_dims(const TilingMemo *memo);
+
 /* What |tiling|, with loops over what it cuts alone, comes to; no estimate (infinity) where it takes more than the
  * memo's bytes.  Lives as long as |memo|.  Status as that of tile_outline_cost, where one of its depths fits. */
 MUST_USE Status tiling_memo_find(TilingMemo *memo, const Tiling *tiling, DiagSink *diag, const TilingKnown **out_known);

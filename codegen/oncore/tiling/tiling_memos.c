@@ -4,7 +4,7 @@ enum { HELD_BUFFERS = 64 }; /* that bits tell of */
 
 typedef struct KernelMemo {
   const Kernel *kernel;
-  uint64_t held;
+  uint64_t held, walked;
   TilingMemo *memo;
 } KernelMemo;
 
@@ -34,9 +34,10 @@ size_t tiling_memos_used(const TilingMemos *memos) {
   return bytes;
 }
 
-static KernelMemo make_memo(const TilingMemos *memos, const Kernel *kernel, uint64_t held) {
-  KernelMemo made = {.kernel = kernel, .held = held};
+static KernelMemo make_memo(const TilingMemos *memos, const Kernel *kernel, uint64_t held, uint64_t walked) {
+  KernelMemo made = {.kernel = kernel, .held = held, .walked = walked};
   made.memo = tiling_memo_create(kernel, memos->machine, machine_buffer_usable(memos->machine));
+  tiling_memo_walk(made.memo, walked);
   if (held == 0) return made;
   bool *is_held = ARENA_NEW_ARRAY(memos->arena, bool, kernel->buffer_count);
   for (int32_t b = 0; b < kernel->buffer_count && b < HELD_BUFFERS; b++) is_held[b] = held >> b & 1;
@@ -49,12 +50,15 @@ static void take_out(TilingMemos *memos, int64_t place) {
   memos->all.count--;
 }
 
-TilingMemo *tiling_memos_find(TilingMemos *memos, const Kernel *kernel, uint64_t held) {
+static bool is_of(const KernelMemo *memo, const Kernel *kernel, uint64_t held, uint64_t walked) {
+  return memo->kernel == kernel && memo->held == held && memo->walked == walked;
+}
+
+TilingMemo *tiling_memos_find(TilingMemos *memos, const Kernel *kernel, uint64_t held, uint64_t walked) {
   int64_t place = 0;
-  while (place < memos->all.count && (memos->all.data[place].kernel != kernel || memos->all.data[place].held != held))
-    place++;
+  while (place < memos->all.count && !is_of(&memos->all.data[place], kernel, held, walked)) place++;
   bool is_known = place < memos->all.count;
-  KernelMemo found = is_known ? memos->all.data[place] : make_memo(memos, kernel, held);
+  KernelMemo found = is_known ? memos->all.data[place] : make_memo(memos, kernel, held, walked);
   if (is_known) take_out(memos, place);
   while (memos->all.count > 0 && tiling_memos_used(memos) > memos->most_bytes) {
     tiling_memo_destroy(memos->all.data[0].memo);

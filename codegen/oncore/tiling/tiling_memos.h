@@ -12,9 +12,9 @@ typedef struct TilingMemos TilingMemos;
 TilingMemos *tiling_memos_create(const MachineDescription *machine, size_t most_bytes);
 void tiling_memos_destroy(TilingMemos *memos);
 
-/* The memo of |kernel| where the Buffer has |held|, buffers by bit, as tiling_memo_hold has it.  Theirs, until the next
- * one is asked for. */
-TilingMemo *tiling_memos_find(TilingMemos *memos, const Kernel *kernel, uint64_t held);
+/* The memo of |kernel| where the Buffer has |held|, buffers by bit, as tiling_memo_hold has it, and |walked| are gone
+ * through in memory's order (tiling_memo_walk).  Theirs, until the next one is asked for. */
+TilingMemo *tiling_memos_find(TilingMemos *memos, const Kernel *kernel, uint64_t held, uint64_t walked);
 
 /* Bytes that all of them have at present. */
 size_t tiling_memos_used(const TilingMemos *memos);

@@ -27,13 +27,13 @@ static void tiling_memos_change_no_plan(void **state) {
         TilerOptions options = {.effort = 2};
         const Plan *alone, *knowing;
         TilerRequest request = {kernel, SV("k"), less, &options, NULL}, with = request;
-        with.memo = tiling_memos_find(memos, kernel, 0);
+        with.memo = tiling_memos_find(memos, kernel, 0, 0);
         assert_int_equal(tiler_plan(fixture->arena, &request, &fixture->diag, &alone), STATUS_OK);
         assert_int_equal(tiler_plan(fixture->arena, &with, &fixture->diag, &knowing), STATUS_OK);
         assert_true(sv_equal(text_of(fixture, alone, machine), text_of(fixture, knowing, machine)));
         bool held[KERNEL_MAX_DIMS] = {true};
         int32_t count = tiler_plans_saving(fixture->arena, &request, held, 1, &alone);
-        with.memo = tiling_memos_find(memos, kernel, 1);
+        with.memo = tiling_memos_find(memos, kernel, 1, 0);
         assert_int_equal(tiler_plans_saving(fixture->arena, &with, NULL, 1, &knowing), count);
         if (count > 0) assert_true(sv_equal(text_of(fixture, alone, machine), text_of(fixture, knowing, machine)));
       }
@@ -49,13 +49,13 @@ static void tiling_memos_know_what_was_found(void **state) {
   const Kernel *kernel = make_kernel(fixture, testing_modules[3]), *other = make_kernel(fixture, testing_modules[4]);
   TilingMemos *memos = tiling_memos_create(machine, (size_t)64 << 20);
   TilerOptions options = {0};
-  TilingMemo *memo = tiling_memos_find(memos, kernel, 0);
+  TilingMemo *memo = tiling_memos_find(memos, kernel, 0, 0);
   const TilerRequest request = {kernel, SV("k"), machine, &options, memo};
   double cycles = tiler_estimate(&request);
   size_t used = tiling_memo_used(memo);
-  assert_ptr_not_equal(tiling_memos_find(memos, other, 0), memo);
-  assert_ptr_not_equal(tiling_memos_find(memos, kernel, 2), memo);
-  assert_ptr_equal(tiling_memos_find(memos, kernel, 0), memo);
+  assert_ptr_not_equal(tiling_memos_find(memos, other, 0, 0), memo);
+  assert_ptr_not_equal(tiling_memos_find(memos, kernel, 2, 0), memo);
+  assert_ptr_equal(tiling_memos_find(memos, kernel, 0, 0), memo);
   assert_true(tiler_estimate(&request) == cycles);
   assert_int_equal(tiling_memo_used(memo), used);
   assert_true(tiling_memos_used(memos) > used);
@@ -78,12 +78,12 @@ static void tiling_memos_have_a_limit(void **state) {
   }
   TilingMemos *memos = tiling_memos_create(machine, 2 * most);
   for (int m = 0; m < TESTING_MODULES; m++) {
-    TilingMemo *memo = tiling_memos_find(memos, kernels[m], 0);
+    TilingMemo *memo = tiling_memos_find(memos, kernels[m], 0, 0);
     tiler_estimate(&(TilerRequest){kernels[m], SV("k"), machine, &options, memo});
     assert_true(tiling_memos_used(memos) <= 3 * most);
     if (m == 0) continue;
-    size_t used = tiling_memo_used(tiling_memos_find(memos, kernels[m - 1], 0));
-    assert_true(used > tiling_memo_used(tiling_memos_find(memos, kernels[m], 8)));
+    size_t used = tiling_memo_used(tiling_memos_find(memos, kernels[m - 1], 0, 0));
+    assert_true(used > tiling_memo_used(tiling_memos_find(memos, kernels[m], 8, 0)));
   }
   tiling_memos_destroy(memos);
 }
