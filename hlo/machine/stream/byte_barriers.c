@@ -70,7 +70,7 @@ Status hazards_apply_barriers(Arena *arena, Arena *scratch, const CommandStream 
                               const MachineDescription *machine, DiagSink *diag, CommandStream *out_stream) {
   int64_t count = stream->commands.count;
   Fencing fencing = {.scratch = scratch, .stream = stream};
-  RETURN_IF_ERROR(byte_classes_find(scratch, scratch, stream, NO_OBJECT, diag, &fencing.classes));
+  RETURN_IF_ERROR(byte_classes_find(scratch, scratch, stream, NULL, diag, &fencing.classes));
   command_order_init(&fencing.order, scratch, stream, machine);
   fencing.fences = ARENA_NEW_ARRAY(scratch, ClassFence, fencing.classes.class_count);
   fencing.wanted_by = ARENA_NEW_ARRAY(scratch, int32_t, count);

@@ -244,7 +244,7 @@ static void sort_members(Sweep *sweep, ByteClasses *out_classes) {
   out_classes->classes = classes;
 }
 
-Status byte_classes_find(Arena *arena, Arena *scratch, const CommandStream *stream, int32_t skipped, DiagSink *diag,
+Status byte_classes_find(Arena *arena, Arena *scratch, const CommandStream *stream, const bool *skips, DiagSink *diag,
                          ByteClasses *out_classes) {
   Sweep sweep = {.arena = arena, .scratch = scratch, .stream = stream};
   int_map_init(&sweep.entry_by_low, scratch);
@@ -255,7 +255,8 @@ Status byte_classes_find(Arena *arena, Arena *scratch, const CommandStream *stre
   int64_t *first_range = ARENA_NEW_ARRAY(arena, int64_t, stream->objects.count + 1);
   for (int32_t object = 0; object < stream->objects.count; object++) {
     bool is_safe = !written[object] && (stream->objects.data[object].flags & OBJECT_INITIALISED);
-    if (!is_safe && object != skipped) RETURN_IF_ERROR(sweep_object(&sweep, object, first[object], next, diag));
+    bool is_skipped = is_safe || (skips != NULL && skips[object]);
+    if (!is_skipped) RETURN_IF_ERROR(sweep_object(&sweep, object, first[object], next, diag));
     first_range[object + 1] = sweep.ranges.count;
   }
   XLAC_CHECK(sweep.members.count < INT32_MAX);

@@ -15,8 +15,6 @@ typedef struct ClassRange {
   int32_t byte_class;
 } ClassRange;
 
-enum { NO_OBJECT = -1 };
-
 typedef struct ByteClasses {
   int32_t class_count;
   const int32_t *first_class; /* by box, one entry more: its place in |classes| */
@@ -28,9 +26,9 @@ typedef struct ByteClasses {
 } ByteClasses;
 
 /* Boxes that leave their object have no classes, nor have those of objects that are initialised and never written: no
- * hazard is possible there; nor those of object |skipped|, or NO_OBJECT.  STATUS_EXHAUSTED ("stream-runs") for more
- * runs than memory is meant for. */
-MUST_USE Status byte_classes_find(Arena *arena, Arena *scratch, const CommandStream *stream, int32_t skipped,
+ * hazard is possible there; nor those of objects that |skips| says, by object; NULL: none.  STATUS_EXHAUSTED
+ * ("stream-runs") for more runs than memory is meant for. */
+MUST_USE Status byte_classes_find(Arena *arena, Arena *scratch, const CommandStream *stream, const bool *skips,
                                   DiagSink *diag, ByteClasses *out_classes);
 
 /* Whether two boxes in one object have bytes in common; if so, the first ones, as one range. */

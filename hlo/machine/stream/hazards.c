@@ -1,4 +1,7 @@
-/* Each class of bytes remembers who wrote and read it, latest first.  A write that comes after everything before it is
+/* Whether there is any race on in-order queues is told by what each queue has touched (queue_accesses_internal.h). What
+ * exactly races, and what is wrong otherwise, is looked for in classes of bytes.
+ *
+ * Each class of bytes remembers who wrote and read it, latest first.  A write that comes after everything before it is
  * settled: a command that comes after it comes after all that, so a walk back ends there and the search is linear where
  * nothing is wrong. */
 #include "hlo/machine/stream/hazards.h"
@@ -7,6 +10,7 @@
 #include "hlo/machine/stream/byte_classes_internal.h"
 #include "hlo/machine/stream/command_order.h"
 #include "hlo/machine/stream/hazards_internal.h"
+#include "hlo/machine/stream/queue_accesses_internal.h"
 
 typedef struct Visit {
   int32_t instance;
@@ -304,10 +308,56 @@ static int64_t count_visits(const Check *check) {
   return count;
 }
 
+/* By object: whether races are all that may be wrong with its bytes.  NULL: there is no such object. */
+static const bool *find_free_objects(const Check *check) {
+  bool *is_free = ARENA_NEW_ARRAY(check->scratch, bool, check->stream->objects.count), is_any = false;
+  for (int64_t i = 0; i < check->stream->objects.count; i++) {
+    unsigned flags = check->stream->objects.data[i].flags;
+    is_free[i] = (flags & OBJECT_INITIALISED) && !(flags & (OBJECT_WRITTEN_ONCE | OBJECT_READ_ONLY));
+    is_any = is_any || is_free[i];
+  }
+  return is_any ? is_free : NULL;
+}
+
+/* Whether no command races with one before it; false as well where that takes classes of bytes to be known. */
+static Status find_quiet(const Check *check, Arena *scratch, bool *out_quiet) {
+  CommandOrder order;
+  QueueAccesses accesses;
+  InstanceArray racing = {0};
+  *out_quiet = queue_accesses_suit(check->stream, check->machine);
+  if (!*out_quiet) return STATUS_OK;
+  command_order_init(&order, scratch, check->stream, check->machine);
+  queue_accesses_init(&accesses, scratch, check->stream, check->machine, &order);
+  for (int32_t i = 0; i < check->stream->commands.count && *out_quiet; i++) {
+    InstanceRange edges = command_stream_edges(check->stream, i);
+    command_order_begin(&order);
+    for (int64_t e = 0; e < edges.count; e++) command_order_wait(&order, edges.data[e]);
+    queue_accesses_find(&accesses, i, &racing);
+    *out_quiet = racing.count == 0;
+    RETURN_IF_ERROR(command_order_end(&order, check->diag));
+    queue_accesses_note(&accesses, i);
+  }
+  return STATUS_OK;
+}
+
+/* Which bytes are known by classes: all, or where no commands race only those that may be wrong without a race. */
+static Status find_classes(Check *check) {
+  const bool *skips = find_free_objects(check);
+  if (skips != NULL) {
+    bool is_quiet;
+    Arena *scratch = arena_create();
+    Status status = find_quiet(check, scratch, &is_quiet);
+    arena_destroy(scratch);
+    RETURN_IF_ERROR(status);
+    if (!is_quiet) skips = NULL;
+  }
+  return byte_classes_find(check->scratch, check->scratch, check->stream, skips, check->diag, &check->classes);
+}
+
 static Status check_order(Check *check) {
   const CommandStream *stream = check->stream;
   int64_t count = stream->commands.count;
-  RETURN_IF_ERROR(byte_classes_find(check->scratch, check->scratch, stream, NO_OBJECT, check->diag, &check->classes));
+  RETURN_IF_ERROR(find_classes(check));
   array_reserve(&check->visits, check->scratch, count_visits(check));
   command_order_init(&check->order, check->scratch, stream, check->machine);
   edge_counts_init(&check->edge_counts, check->arena, stream);

@@ -7,11 +7,14 @@
 #include "hlo/machine/stream/hazards.h"
 #include "hlo/machine/stream/hazards_internal.h"
 #include "hlo/machine/stream/last_uses_internal.h"
+#include "hlo/machine/stream/queue_accesses_internal.h"
 
 typedef struct Derivation {
   Arena *scratch;
   const CommandStream *stream;
   CommandOrder order;
+  bool has_accesses; /* all queues complete in order: |accesses| knows what |uses| knows of others */
+  QueueAccesses accesses;
   LastUses uses;
   InstanceArray producers, edges;
 } Derivation;
@@ -35,6 +38,21 @@ void instances_wait_for(CommandOrder *order, InstanceArray *producers, Arena *ar
   }
 }
 
+static void find_producers(Derivation *derivation, int32_t instance) {
+  derivation->producers.count = 0;
+  if (derivation->has_accesses)
+    queue_accesses_find(&derivation->accesses, instance, &derivation->producers);
+  else
+    last_uses_find(&derivation->uses, instance, &derivation->producers);
+}
+
+static void note_command(Derivation *derivation, int32_t instance) {
+  if (derivation->has_accesses)
+    queue_accesses_note(&derivation->accesses, instance);
+  else
+    last_uses_note(&derivation->uses, instance);
+}
+
 static Status derive_command(Derivation *derivation, int32_t instance, DiagSink *diag) {
   CommandOrder *order = &derivation->order;
   InstanceRange given = command_stream_edges(derivation->stream, instance);
@@ -43,11 +61,10 @@ static Status derive_command(Derivation *derivation, int32_t instance, DiagSink 
     command_order_wait(order, given.data[i]);
     array_push(&derivation->edges, derivation->scratch, given.data[i]);
   }
-  derivation->producers.count = 0;
-  last_uses_find(&derivation->uses, instance, &derivation->producers);
+  find_producers(derivation, instance);
   instances_wait_for(order, &derivation->producers, derivation->scratch, &derivation->edges);
   RETURN_IF_ERROR(command_order_end(order, diag));
-  last_uses_note(&derivation->uses, instance);
+  note_command(derivation, instance);
   return STATUS_OK;
 }
 
@@ -56,7 +73,11 @@ Status hazards_derive_edges(Arena *arena, Arena *scratch, const CommandStream *s
   int64_t count = stream->commands.count;
   Derivation derivation = {.scratch = scratch, .stream = stream};
   command_order_init(&derivation.order, scratch, stream, machine);
-  RETURN_IF_ERROR(last_uses_init(&derivation.uses, scratch, stream, &derivation.order, diag));
+  derivation.has_accesses = queue_accesses_suit(stream, machine);
+  if (derivation.has_accesses)
+    queue_accesses_init(&derivation.accesses, scratch, stream, machine, &derivation.order);
+  else
+    RETURN_IF_ERROR(last_uses_init(&derivation.uses, scratch, stream, &derivation.order, diag));
   array_reserve(&derivation.edges, scratch, stream->edges.count);
   int32_t *first_edges = ARENA_NEW_ARRAY(scratch, int32_t, count + 1);
   for (int32_t i = 0; i < count; i++) {

@@ -671,7 +671,9 @@ static void derived_edges_are_enough_and_needed(void **state) {
   assert_true(edges > 1000);
 }
 
-/* What touches bytes of the Buffer is known by segments, what touches memory by classes. */
+/* Where a queue promises no order, what touches bytes of the Buffer is known by segments, what touches memory by
+ * classes.
+ */
 static void derived_edges_of_memory_are_those_of_the_buffer(void **state) {
   StreamFixture *fixture = *state;
   int64_t edges = 0;
@@ -693,24 +695,6 @@ static void derived_edges_of_memory_are_those_of_the_buffer(void **state) {
     edges += derived[0].edges.count;
   }
   assert_true(edges > 10000);
-}
-
-/* A Buffer whose bytes are used again and again, by other tiles each time: about as long for each command, however many
- * there are.  By classes the last command would look at one for each tile before it. */
-static void streams_with_many_tiles_are_practical(void **state) {
-  StreamFixture *fixture = *state;
-  enum { COMMANDS = 100000, BUFFER = 1 << 20, TILE = 1 << 18 };
-  command_stream_init(&fixture->stream, fixture->arena, BUFFER);
-  for (int32_t i = 0; i < COMMANDS; i++) {
-    ByteBox box = {.base = (int64_t)i * 7919 % (BUFFER - TILE), .bytes = TILE};
-    command_stream_add_operation(&fixture->stream, i, i % QUEUE_COUNT, 1);
-    command_stream_add_write(&fixture->stream, BUFFER_OBJECT, &box);
-  }
-  CommandStream derived;
-  assert_int_equal(hazards_derive_edges(fixture->arena, fixture->scratch, &fixture->stream, &fixture->machine,
-                                        &fixture->diag, &derived),
-                   STATUS_OK);
-  assert_true(derived.edges.count > COMMANDS / 2);
 }
 
 /* An edge is redundant exactly when the order without it is the same. */
@@ -790,7 +774,6 @@ int main(void) {
       TEST(random_streams_meet_the_definition),
       TEST(derived_edges_are_enough_and_needed),
       TEST(derived_edges_of_memory_are_those_of_the_buffer),
-      TEST(streams_with_many_tiles_are_practical),
       TEST(redundant_edges_meet_the_definition),
       TEST(long_streams_are_practical),
       TEST(orders_without_order_are_refused),

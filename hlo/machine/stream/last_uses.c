@@ -264,8 +264,9 @@ Status last_uses_init(LastUses *uses, Arena *arena, const CommandStream *stream,
   static const UseSegment whole = {0, {-1, -1}};
   uses->has_segments = wants_segments(stream);
   array_push(&uses->segments, arena, whole);
-  int32_t skipped = uses->has_segments ? BUFFER_OBJECT : NO_OBJECT;
-  RETURN_IF_ERROR(byte_classes_find(arena, arena, stream, skipped, diag, &uses->classes));
+  bool *skips = ARENA_NEW_ARRAY(arena, bool, stream->objects.count);
+  skips[BUFFER_OBJECT] = uses->has_segments;
+  RETURN_IF_ERROR(byte_classes_find(arena, arena, stream, skips, diag, &uses->classes));
   uses->uses = ARENA_NEW_ARRAY(arena, LastUse, uses->classes.class_count);
   for (int32_t i = 0; i < uses->classes.class_count; i++) uses->uses[i] = (LastUse){-1, -1};
   uses->wanted_by = ARENA_NEW_ARRAY(arena, int32_t, stream->commands.count);

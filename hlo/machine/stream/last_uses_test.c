@@ -57,6 +57,26 @@ static void reads_without_order_are_all_waited_for(void **state) {
   assert_int_equal(producers.count, READS);
 }
 
+/* A Buffer whose bytes are used again and again, by other tiles each time: about as long for each command, however many
+ * there are, on queues of which one promises no order.  By classes the last command would look at one for each tile
+ * before it. */
+static void streams_with_many_tiles_are_practical(void **state) {
+  StreamFixture *fixture = *state;
+  enum { COMMANDS = 100000, BUFFER = 1 << 20, TILE = 1 << 18 };
+  fixture->queues[EX].complete = COMPLETE_UNORDERED;
+  command_stream_init(&fixture->stream, fixture->arena, BUFFER);
+  for (int32_t i = 0; i < COMMANDS; i++) {
+    ByteBox box = {.base = (int64_t)i * 7919 % (BUFFER - TILE), .bytes = TILE};
+    command_stream_add_operation(&fixture->stream, i, i % QUEUE_COUNT, 1);
+    command_stream_add_write(&fixture->stream, BUFFER_OBJECT, &box);
+  }
+  CommandStream derived;
+  assert_int_equal(hazards_derive_edges(fixture->arena, fixture->scratch, &fixture->stream, &fixture->machine,
+                                        &fixture->diag, &derived),
+                   STATUS_OK);
+  assert_true(derived.edges.count > COMMANDS / 2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create_fixture, destroy_fixture)
 
 int main(void) {
@@ -64,6 +84,7 @@ int main(void) {
       TEST(reads_in_a_row_are_known_by_the_latest),
       TEST(reads_of_a_ring_are_as_many_as_its_slots),
       TEST(reads_without_order_are_all_waited_for),
+      TEST(streams_with_many_tiles_are_practical),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
