@@ -7,13 +7,13 @@ writes model/model.hlo and model/meta.json; with values=True also model/inputs.n
 says what they hold).  Arguments are pytrees of arrays; for a module alone jax.ShapeDtypeStruct is enough.  Each leaf is a parameter, in the order
 of jax.tree_util.tree_leaves, used or not.
 
-Needs jax; tried with 0.10.2.
+Needs jax; tried with 0.4.38, 0.6.2, 0.7.2 and 0.10.2.
 """
 
 import jax
-from jaxlib import _hlo  # nothing public prints constants in full
 
 import exported_module
+import jaxlib_hlo
 
 
 def named_leaves(tree, root):
@@ -42,7 +42,7 @@ def module_text(lowered, optimised, metadata):
     """HLO with all constants in full."""
     module = lowered.compile().runtime_executable().hlo_modules()[0] if optimised \
         else lowered.compiler_ir("hlo").get_hlo_module()
-    options = _hlo.HloPrintOptions()
+    options = jaxlib_hlo.hlo.HloPrintOptions()  # nothing public prints constants in full
     options.print_large_constants = True
     options.print_metadata = metadata
     return module.to_string(options)

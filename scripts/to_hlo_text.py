@@ -40,7 +40,7 @@ def module_proto(data):
 def with_bytes_for_bits(text):
     """MLIR text with each truth value of a constant in hexadecimal as a byte of its own.
 
-    Older versions of MLIR (that of torch_xla 2.9, say) write eight of them in a byte, the first as the lowest bit, which that of jaxlib refuses.
+    Older versions of MLIR (those of torch_xla 2.9 and of jaxlib 0.7, say) write eight of them in a byte, the first as the lowest bit, which later ones refuse.
     """
     def with_bytes(constant):
         elements = math.prod(int(dim) for dim in constant[2].split(b"x") if dim)
@@ -54,12 +54,17 @@ def with_bytes_for_bits(text):
 
 
 def computation_of(data):
-    from jaxlib import _hlo, _jax  # nothing public reads both
+    import jaxlib_hlo  # which fails where there is no jaxlib
 
     if data[:1] == bytes([LENGTH_DELIMITED_1]) and not data.strip().startswith((b"module", b"#", b"//", b'"')):
-        return _hlo.XlaComputation(module_proto(data))
-    module = data if data.startswith(MLIR_BYTECODE) else with_bytes_for_bits(data)
-    return _jax.mlir.mlir_module_to_xla_computation(module, use_tuple_args=False, return_tuple=False)
+        return jaxlib_hlo.hlo.XlaComputation(module_proto(data))
+    try:
+        return jaxlib_hlo.mlir.mlir_module_to_xla_computation(data, use_tuple_args=False, return_tuple=False)
+    except RuntimeError:
+        other = data if data.startswith(MLIR_BYTECODE) else with_bytes_for_bits(data)
+        if other == data:
+            raise
+        return jaxlib_hlo.mlir.mlir_module_to_xla_computation(other, use_tuple_args=False, return_tuple=False)
 
 
 def main():
