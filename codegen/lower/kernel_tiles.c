@@ -8,11 +8,13 @@
 
 /* Of the largest link: some of the second-level cache, beside packed factors. */
 #define TILE_BYTES (512 << 10)
-/* Tiles that keep threads busy; how many rows shall use what each tile reads anew, so that it is worth cutting for
- * that; and the points of a tile below which threads gain nothing. */
+/* Tiles that keep threads busy, and of fewer than ENOUGH_ROWS rows: where heads lie side by side in memory, what is
+ * fetched beside the last one of a tile is lost.  How many rows shall use what each tile reads anew, so that it is
+ * worth cutting for threads; and the points of a tile below which they gain nothing. */
 #define ENOUGH_TILES 8
+#define ENOUGH_SHORT_TILES 4
 #define ENOUGH_ROWS 64
-#define ENOUGH_POINTS (32 << 10)
+#define ENOUGH_POINTS (64 << 10)
 /* Fewer rows than this pay too much for the other factor, which each tile packs or reads anew; they may become tiles
  * that leave the second-level cache, while those are of this size and there are this many. */
 #define FEW_ROWS 16
@@ -165,10 +167,11 @@ static double shared_points(const Chain *chain, const Member *member, int64_t ma
   return most;
 }
 
-/* Whether tiles of only |rows| rows of a matrix are worth it for threads: each has enough to do, and enough rows use
- * what it reads anew.  Rows with factors of their own, such as the heads of a single position, read next to nothing
- * anew. */
-static bool may_be_short(const Chain *chain, int64_t matrix, int64_t rows) {
+/* Whether it is worth it for threads to make |tiles| more by tiles of only |rows| rows of a matrix: each has enough to
+ * do, and enough rows use what it reads anew.  Rows with factors of their own, such as the heads of a single position,
+ * read next to nothing anew. */
+static bool wants_more(const Chain *chain, int64_t matrix, int64_t tiles, int64_t rows) {
+  if (tiles >= (rows < ENOUGH_ROWS ? ENOUGH_SHORT_TILES : ENOUGH_TILES)) return false;
   double points = 0, shared = 0;
   for (int32_t m = 0; m < chain->member_count; m++) {
     points = fmax(points, longest_stage_points(chain->members[m].kernel));
@@ -184,14 +187,14 @@ static int64_t even_tile_rows(const Chain *chain, int64_t matrix, int64_t row_by
     int64_t larger = divisor_from(matrix, limit);
     if (larger <= MOST_TILE_BYTES / row_bytes && chain->rows / larger >= FEW_TILES) rows = larger;
   }
-  while (chain->rows / rows < ENOUGH_TILES && rows % 2 == 0 && may_be_short(chain, matrix, rows / 2)) rows /= 2;
+  while (rows % 2 == 0 && wants_more(chain, matrix, chain->rows / rows, rows / 2)) rows /= 2;
   return rows;
 }
 
 /* Rows of as many tiles as are wanted, whether they divide the matrix or not. */
 static int64_t free_tile_rows(const Chain *chain, int64_t matrix, int64_t row_bytes) {
   int64_t parts = ceil_div(matrix, most_rows(row_bytes)), matrices = chain->rows / matrix;
-  while (matrices * parts < ENOUGH_TILES && may_be_short(chain, matrix, ceil_div(matrix, 2 * parts))) parts *= 2;
+  while (wants_more(chain, matrix, matrices * parts, ceil_div(matrix, 2 * parts))) parts *= 2;
   return ceil_div(matrix, parts);
 }
 
