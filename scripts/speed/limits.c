@@ -1,13 +1,15 @@
-/* What one thread or several can do at best: multiply-adds in registers, bytes from and to memory.
+/* What one thread or several can do at best: multiply-adds in registers, bytes from and to memory, words to each other.
  *
  *   limits THREADS, then lines on standard input, each answered by one:
  *     multiply f32|f64|s8     operations a second, a multiplication and an addition being two
  *     move READ WRITTEN       seconds that reading and writing so many bytes takes, the least of some tries
+ *     exchange                seconds in which a word goes from one thread to another and back; 0 for one thread
  *
  * Memory is read by sums of vectors; written with and without the caches, whichever is faster. */
 #define _GNU_SOURCE
 #include <immintrin.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,13 +19,16 @@
 #include <sys/mman.h>
 #include <time.h>
 
-enum { MOST_THREADS = 64, PIECES = 16, TRIES = 5 };
+enum { MOST_THREADS = 64, PIECES = 16, TRIES = 5, TRIPS = 100, TRIP_TRIES = 20 };
 
 typedef struct Work {
-  const char *what; /* "f32", "f64", "s8", "move" */
+  const char *what; /* "f32", "f64", "s8", "move", "exchange" */
   char *from, *to;
   size_t read, written;
   bool is_streamed;
+  atomic_int *word;
+  bool answers;
+  const cpu_set_t *processors; /* the second of these is the thread's; NULL: where the system likes */
   volatile int sink;
 } Work;
 
@@ -121,11 +126,41 @@ static void move(Work *work) {
   _mm_sfence();
 }
 
+/* Where threads share a processor, the other gets it now and then. */
+static void wait_for(atomic_int *word, int value) {
+  for (int i = 1; atomic_load_explicit(word, memory_order_acquire) != value; i++) {
+    if (i % 4096 == 0) sched_yield();
+  }
+}
+
+static void exchange(Work *work) {
+  for (int i = 1; i <= TRIPS; i++) {
+    if (work->answers) wait_for(work->word, i);
+    atomic_store_explicit(work->word, work->answers ? -i : i, memory_order_release);
+    if (!work->answers) wait_for(work->word, -i);
+  }
+}
+
 static void run(Work *work) {
   if (strcmp(work->what, "move") == 0)
     move(work);
+  else if (strcmp(work->what, "exchange") == 0)
+    exchange(work);
   else
     multiply(work->what);
+}
+
+/* Threads that have just begun may be on one processor for a while. */
+static void move_to(const cpu_set_t *processors, int number) {
+  int processor = 0;
+  for (; processor < CPU_SETSIZE; processor++) {
+    if (CPU_ISSET(processor, processors) && --number == 0) break;
+  }
+  if (processor == CPU_SETSIZE) return;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(processor, &one);
+  sched_setaffinity(0, sizeof one, &one);
 }
 
 /* Returns when all threads of the team have come here. They spin: a sleeping thread wakes up late. */
@@ -140,6 +175,7 @@ static void meet(Team *team) {
 
 static void *help(void *argument) {
   Member *member = argument;
+  if (member->work->processors != NULL) move_to(member->work->processors, 2);
   for (int i = 0; i < member->team->tries; i++) {
     meet(member->team);
     run(member->work);
@@ -191,6 +227,9 @@ static double least_move(size_t read, size_t written, int threads) {
                         read / (size_t)threads,
                         written / (size_t)threads,
                         is_streamed,
+                        NULL,
+                        false,
+                        NULL,
                         0};
     double seconds = least(works, threads, tries);
     if (seconds < best) best = seconds;
@@ -198,6 +237,22 @@ static double least_move(size_t read, size_t written, int threads) {
   free(from);
   free(to);
   return best;
+}
+
+/* Between the first two. */
+static double least_trip(void) {
+  struct {
+    _Alignas(128) atomic_int word; /* alone in its line, and in the one that is fetched with it */
+    char rest[128];
+  } shared = {0};
+  cpu_set_t processors;
+  if (sched_getaffinity(0, sizeof processors, &processors) != 0) return 0;
+  Work works[] = {{.what = "exchange", .word = &shared.word},
+                  {.what = "exchange", .word = &shared.word, .answers = true, .processors = &processors}};
+  move_to(&processors, 1);
+  double seconds = least(works, 2, TRIP_TRIES) / TRIPS;
+  sched_setaffinity(0, sizeof processors, &processors);
+  return seconds;
 }
 
 int main(int count, char **words) {
@@ -211,6 +266,8 @@ int main(int count, char **words) {
       printf("%g\n", operations(what) * threads / least(works, threads, 8));
     } else if (sscanf(line, "move %zu %zu", &read, &written) == 2) {
       printf("%g\n", least_move(read, written, threads));
+    } else if (strncmp(line, "exchange", 8) == 0) {
+      printf("%g\n", threads > 1 ? least_trip() : 0.0);
     }
     fflush(stdout);
   }
