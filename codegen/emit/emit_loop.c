@@ -54,7 +54,8 @@ static int64_t part_step(const VectorPart *part) {
 
 /* --- folds --- */
 
-/* The loops of one stage with folds: accumulators[part × fold_count + fold] while inside. */
+/* The loops of one stage with folds: accumulators[part × fold_count + fold] while inside; after those of all parts, in
+ * the same order, what is not a number of extrema that keep it apart, else NULL. */
 typedef struct FoldNest {
   int stage;
   int dim_count, dims[KERNEL_MAX_DIMS]; /* inner dims in loop order, an inner vector dim last */
@@ -80,13 +81,28 @@ static LLVMValueRef *accumulator_slot(const KernelEmitter *emitter, const FoldNe
   return &nest->accumulators[part * emitter->kernel->fold_count + fold];
 }
 
+/* What is not a number of an extremum that keeps it apart; holds NULL where |fold| is nothing of the kind. */
+static LLVMValueRef *nan_slot(const KernelEmitter *emitter, const FoldNest *nest, int part, int fold) {
+  return accumulator_slot(emitter, nest, nest->part_count + part, fold);
+}
+
+static bool is_apart(const KernelEmitter *emitter, const FoldNest *nest, int part, int fold) {
+  return !is_scan_in_lanes(emitter, nest, fold) && *nan_slot(emitter, nest, part, fold) != NULL;
+}
+
+static int slot_count_of(const KernelEmitter *emitter, int part_count) {
+  return 2 * part_count * emitter->kernel->fold_count;
+}
+
 static int collect_slots(const KernelEmitter *emitter, const FoldNest *nest, int first_part, int part_count,
                          LLVMValueRef **out_slots) {
   int count = 0;
   for (int p = first_part; p < first_part + part_count; p++) {
     for (int f = 0; f < emitter->kernel->fold_count; f++) {
       bool is_known = p > first_part && is_scan_in_lanes(emitter, nest, f);
-      if (is_folded_here(emitter, nest, f) && !is_known) out_slots[count++] = accumulator_slot(emitter, nest, p, f);
+      if (!is_folded_here(emitter, nest, f) || is_known) continue;
+      out_slots[count++] = accumulator_slot(emitter, nest, p, f);
+      if (is_apart(emitter, nest, p, f)) out_slots[count++] = nan_slot(emitter, nest, p, f);
     }
   }
   return count;
@@ -106,19 +122,27 @@ void emit_stores(KernelEmitter *emitter, int stage) {
   }
 }
 
+static VecOp fold_operation(const Kernel *kernel, int fold) {
+  return kernel_vec_op(kernel, &kernel->values[kernel->folds[fold].next]);
+}
+
+/* What a fold that may be split joins to its accumulator: a value. */
+static int32_t fold_offered(const Kernel *kernel, int fold) {
+  const KernelValue *next = &kernel->values[kernel->folds[fold].next];
+  return next->operands[kernel->values[next->operands[0]].kind == KERNEL_ACCUMULATOR ? 1 : 0];
+}
+
 /* As many steps of a scan as there are lanes: prefix sums of the lanes, joined to the accumulator, which is in all of
  * them.  Returns the accumulator after them: joined to the last sum by itself, since what goes from step to step is
  * then one operation and no change of lanes. */
 static LLVMValueRef advance_scan(KernelEmitter *emitter, int fold, LLVMValueRef accumulator, int64_t steps) {
   const VecBuilder *vec = emitter->vec;
-  int32_t next = emitter->kernel->folds[fold].next;
-  const KernelValue *info = &emitter->kernel->values[next];
-  bool on_left = emitter->kernel->values[info->operands[0]].kind == KERNEL_ACCUMULATOR;
   int lanes = emitter->point.lanes;
-  VecOp op = kernel_vec_op(emitter->kernel, info);
-  LLVMValueRef sums = vec_scan(vec, &op, point_value_lanes(&emitter->point, info->operands[on_left ? 1 : 0]), lanes);
+  VecOp op = fold_operation(emitter->kernel, fold);
+  LLVMValueRef offered = point_value_lanes(&emitter->point, fold_offered(emitter->kernel, fold));
+  LLVMValueRef sums = vec_scan(vec, &op, offered, lanes);
   LLVMValueRef joined = vec_apply(vec, &op, (LLVMValueRef[]){accumulator, sums}, lanes);
-  point_set_value(&emitter->point, next, joined);
+  point_set_value(&emitter->point, emitter->kernel->folds[fold].next, joined);
   if (lanes == 1) return joined;
   LLVMValueRef last = vec_splat_lane(vec, sums, (int)steps - 1, lanes);
   return vec_apply(vec, &op, (LLVMValueRef[]){accumulator, last}, lanes);
@@ -142,6 +166,16 @@ static void advance_choice(KernelEmitter *emitter, const FoldChoice *choice, LLV
   next[choice->place_fold] = best.place;
 }
 
+/* One step of an extremum in lanes that keeps apart what is not a number.  Returns that of the numbers. */
+static LLVMValueRef advance_extremum(KernelEmitter *emitter, FoldNest *nest, int part, int fold) {
+  VecOp op = fold_operation(emitter->kernel, fold);
+  VecExtremum best = {emitter->point.accumulators[fold], *nan_slot(emitter, nest, part, fold)};
+  LLVMValueRef offered = point_value_lanes(&emitter->point, fold_offered(emitter->kernel, fold));
+  vec_extremum_advance(emitter->vec, &op, &best, offered, emitter->point.lanes);
+  *nan_slot(emitter, nest, part, fold) = best.nan;
+  return best.numbers;
+}
+
 /* What |fold|'s step makes of its accumulator. */
 static LLVMValueRef fold_next(KernelEmitter *emitter, int fold) {
   bool is_vector = LLVMGetTypeKind(LLVMTypeOf(emitter->point.accumulators[fold])) == LLVMVectorTypeKind;
@@ -162,6 +196,10 @@ static void advance_folds(KernelEmitter *emitter, FoldNest *nest, int part) {
     if (!is_folded_here(emitter, nest, f)) continue;
     if (is_scan_in_lanes(emitter, nest, f)) {
       next[f] = advance_scan(emitter, f, emitter->point.accumulators[f], part_step(&nest->parts[part]));
+      continue;
+    }
+    if (is_apart(emitter, nest, part, f)) {
+      next[f] = advance_extremum(emitter, nest, part, f);
       continue;
     }
     if (!nest->is_choice) next[f] = fold_next(emitter, f);
@@ -233,8 +271,7 @@ static void end_strip(KernelEmitter *emitter, FoldLoop *loop) {
   for (int i = 0; i < loop->steps.loop.carried_count; i++) {
     if (loop->totals[i] == NULL) continue;
     int64_t place = loop->slots[i] - nest->accumulators;
-    const KernelFold *fold = &kernel->folds[place % kernel->fold_count];
-    VecOp op = kernel_vec_op(kernel, &kernel->values[fold->next]);
+    VecOp op = fold_operation(kernel, (int)(place % kernel->fold_count));
     int lanes = nest->parts == NULL ? emitter->point.lanes : nest->parts[place / kernel->fold_count].lanes;
     *loop->slots[i] = vec_apply(emitter->vec, &op, (LLVMValueRef[]){loop->totals[i], *loop->slots[i]}, lanes);
   }
@@ -243,7 +280,7 @@ static void end_strip(KernelEmitter *emitter, FoldLoop *loop) {
 static FoldLoop fold_loop_begin(KernelEmitter *emitter, FoldNest *nest, int dim, IndexRange range, int64_t step,
                                 int first_part, int part_count) {
   FoldLoop loop = {.nest = nest};
-  loop.slots = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef *, part_count * emitter->kernel->fold_count);
+  loop.slots = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef *, slot_count_of(emitter, part_count));
   int slot_count = collect_slots(emitter, nest, first_part, part_count, loop.slots);
   int64_t strip = emitter->loops.fold_strips[dim];
   if (strip > 0) {
@@ -425,18 +462,51 @@ static void order_inner_dims(const KernelEmitter *emitter, FoldNest *nest) {
   nest->parts = walk->parts;
 }
 
-/* Partial folds become one scalar: parts of as many lanes first, lane by lane, then lanes, then what is left in order.
+/* Whether an extremum of floats keeps apart what is not a number, in a part in which all lanes are offered something.
  */
+static bool may_be_apart(const KernelEmitter *emitter, const FoldNest *nest, int part, int fold) {
+  if (nest->parts == NULL || nest->is_choice || nest->parts[part].masked != 0) return false;
+  VecOp op = fold_operation(emitter->kernel, fold);
+  return !is_scan_in_lanes(emitter, nest, fold) && vec_extremum_is_apart(emitter->vec, &op, nest->parts[part].lanes);
+}
+
+static void begin_extremum(KernelEmitter *emitter, FoldNest *nest, int part, int fold, LLVMValueRef seed) {
+  VecExtremum best = vec_extremum_begin(emitter->vec, seed, nest->parts[part].lanes);
+  *accumulator_slot(emitter, nest, part, fold) = best.numbers;
+  *nan_slot(emitter, nest, part, fold) = best.nan;
+}
+
+/* Whether parts |a| and |b| are joined before their lanes are. */
+static bool is_alike(const KernelEmitter *emitter, const FoldNest *nest, int fold, int a, int b) {
+  return nest->parts[a].lanes == nest->parts[b].lanes &&
+         is_apart(emitter, nest, a, fold) == is_apart(emitter, nest, b, fold);
+}
+
+/* Parts [first, end), which are alike, as one scalar. */
+static LLVMValueRef combine_alike(KernelEmitter *emitter, const FoldNest *nest, int fold, int first, int end) {
+  const VecBuilder *vec = emitter->vec;
+  VecOp op = fold_operation(emitter->kernel, fold);
+  VecExtremum part = {*accumulator_slot(emitter, nest, first, fold), *nan_slot(emitter, nest, first, fold)};
+  bool keeps_apart = is_apart(emitter, nest, first, fold);
+  int lanes = nest->parts[first].lanes;
+  for (int p = first + 1; p < end; p++) {
+    VecExtremum other = {*accumulator_slot(emitter, nest, p, fold), *nan_slot(emitter, nest, p, fold)};
+    if (keeps_apart) {
+      vec_extremum_join(vec, &op, &part, &other, lanes);
+    } else {
+      part.numbers = vec_apply(vec, &op, (LLVMValueRef[]){part.numbers, other.numbers}, lanes);
+    }
+  }
+  return keeps_apart ? vec_extremum_reduce(vec, &op, &part, lanes) : vec_reduce(vec, &op, part.numbers, lanes);
+}
+
+/* Partial folds become one scalar: parts that are alike first, lane by lane, then lanes, then what is left in order. */
 static LLVMValueRef combine_parts(KernelEmitter *emitter, const FoldNest *nest, int fold) {
-  const Kernel *kernel = emitter->kernel;
-  VecOp op = kernel_vec_op(kernel, &kernel->values[kernel->folds[fold].next]);
+  VecOp op = fold_operation(emitter->kernel, fold);
   LLVMValueRef total = NULL;
-  for (int p = 0; p < nest->part_count;) {
-    LLVMValueRef part = *accumulator_slot(emitter, nest, p, fold);
-    int lanes = nest->parts[p].lanes;
-    for (p++; p < nest->part_count && nest->parts[p].lanes == lanes; p++)
-      part = vec_apply(emitter->vec, &op, (LLVMValueRef[]){part, *accumulator_slot(emitter, nest, p, fold)}, lanes);
-    part = vec_reduce(emitter->vec, &op, part, lanes);
+  for (int p = 0, end; p < nest->part_count; p = end) {
+    for (end = p + 1; end < nest->part_count && is_alike(emitter, nest, fold, p, end);) end++;
+    LLVMValueRef part = combine_alike(emitter, nest, fold, p, end);
     total = total == NULL ? part : vec_apply(emitter->vec, &op, (LLVMValueRef[]){total, part}, 1);
   }
   return total;
@@ -467,8 +537,7 @@ static void combine_choice(KernelEmitter *emitter, const FoldNest *nest) {
 
 /* Chains side by side become one, by halves. */
 static LLVMValueRef combine_chains(KernelEmitter *emitter, const FoldNest *nest, int fold) {
-  const Kernel *kernel = emitter->kernel;
-  VecOp op = kernel_vec_op(kernel, &kernel->values[kernel->folds[fold].next]);
+  VecOp op = fold_operation(emitter->kernel, fold);
   for (int count = nest->part_count; count > 1; count /= 2) {
     for (int c = 0; c < count / 2; c++) {
       LLVMValueRef *slot = accumulator_slot(emitter, nest, c, fold);
@@ -489,7 +558,7 @@ static void emit_inner(KernelEmitter *emitter, int stage, uint64_t known) {
   FoldNest nest = {.stage = stage};
   order_inner_dims(emitter, &nest);
   nest.is_choice = nest.parts != NULL && fold_choice_find(kernel, stage, &nest.choice);
-  nest.accumulators = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, nest.part_count * kernel->fold_count);
+  nest.accumulators = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, slot_count_of(emitter, nest.part_count));
   nest.seeds = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, nest.part_count * kernel->fold_count);
   for (int f = 0; f < kernel->fold_count; f++) {
     if (!is_folded_here(emitter, &nest, f)) continue;
@@ -499,6 +568,7 @@ static void emit_inner(KernelEmitter *emitter, int stage, uint64_t known) {
       bool is_whole = nest.parts == NULL || is_scan_in_lanes(emitter, &nest, f);
       *accumulator_slot(emitter, &nest, p, f) = is_whole ? seed : vec_splat(emitter->vec, seed, nest.parts[p].lanes);
       nest.seeds[p * kernel->fold_count + f] = *accumulator_slot(emitter, &nest, p, f);
+      if (may_be_apart(emitter, &nest, p, f)) begin_extremum(emitter, &nest, p, f, seed);
     }
   }
   emit_fold_dims(emitter, &nest, 0, known);

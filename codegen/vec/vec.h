@@ -129,6 +129,25 @@ LLVMValueRef vec_reduce(const VecBuilder *vec, const VecOp *op, LLVMValueRef val
 #define VEC_MAX_REDUCED 8
 LLVMValueRef vec_reduce_each(const VecBuilder *vec, const VecOp *op, LLVMValueRef *values, int count, int lanes);
 
+/* --- the extremum of many floats (vec_extremum.c) --- */
+
+/* The largest or smallest of what was offered.  What is not a number is kept apart: to join it to the numbers takes two
+ * more instructions a step, for which the next one waits. */
+typedef struct VecExtremum {
+  LLVMValueRef numbers; /* in each lane the extremum of the numbers */
+  LLVMValueRef nan;     /* lanes of one register, some of them NaN where anything was */
+} VecExtremum;
+
+/* Whether the extremum of what |op| joins, maximum or minimum, in |lanes| lanes may be kept so. */
+bool vec_extremum_is_apart(const VecBuilder *vec, const VecOp *op, int lanes);
+/* Of nothing yet.  |identity|: a scalar, not NaN. */
+VecExtremum vec_extremum_begin(const VecBuilder *vec, LLVMValueRef identity, int lanes);
+/* |offered| has |lanes| lanes, as |best| has. */
+void vec_extremum_advance(const VecBuilder *vec, const VecOp *op, VecExtremum *best, LLVMValueRef offered, int lanes);
+void vec_extremum_join(const VecBuilder *vec, const VecOp *op, VecExtremum *best, const VecExtremum *other, int lanes);
+/* Of all lanes, a scalar: NaN where anything was. */
+LLVMValueRef vec_extremum_reduce(const VecBuilder *vec, const VecOp *op, const VecExtremum *best, int lanes);
+
 /* --- the largest or smallest value and the first place where it is (vec_choice.c) --- */
 
 typedef struct VecChoice {
