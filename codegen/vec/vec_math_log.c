@@ -102,14 +102,22 @@ static LogCut cut_by_instruction(const Math *m, LLVMValueRef x) {
   return parts;
 }
 
-/* log x = e·ln 2 - log c + log(1 + r) with r = c·m - 1, c of a table by the first digits of m. */
-static LLVMValueRef log_by_long_table(const Math *m, const LogCut *x) {
+/* log x = e·ln 2 - log c + log(1 + r) with r = c·m - 1, c of a table by the first digits of m; |beside|, NULL for
+ * nothing, is what the significand m lacks. */
+static LLVMValueRef log_by_long_table(const Math *m, const LogCut *x, LLVMValueRef beside) {
   enum { DIGITS_BELOW = 23 - 5 };
   LLVMValueRef index = LLVMBuildLShr(m->b, m_bits(m, x->significand), m_int(m, DIGITS_BELOW), "");
-  LLVMValueRef r = m_fma(m, x->significand, m_lookup_long(m, index, &table_log_factor), m_const(m, -1));
+  LLVMValueRef factor = m_lookup_long(m, index, &table_log_factor);
+  LLVMValueRef r = m_fma(m, x->significand, factor, m_const(m, -1));
   LLVMValueRef high = m_fma(m, x->e, m_const(m, LN_2_HIGH), m_lookup_long(m, index, &table_log_high)); /* exact */
   LLVMValueRef low = m_fma(m, x->e, m_const(m, LN_2_LOW), m_lookup_long(m, index, &table_log_low));
-  LLVMValueRef rest = m_fma(m, m_mul(m, r, r), m_polynomial(m, r, &fit_log_piece), low);
+  LLVMValueRef doubled = r; /* r times it is the square */
+  if (beside != NULL) {     /* not added to r, which is exact; its own square is nothing */
+    LLVMValueRef b = m_mul(m, beside, factor);
+    low = m_add(m, low, b);
+    doubled = m_fma(m, b, m_const(m, 2), r);
+  }
+  LLVMValueRef rest = m_fma(m, m_mul(m, r, doubled), m_polynomial(m, r, &fit_log_piece), low);
   return m_add(m, high, m_add(m, r, rest));
 }
 
@@ -155,11 +163,27 @@ static LLVMValueRef log1p_by_table(const Math *m, LLVMValueRef x) {
   return m_copysign(m, log_of_place(m, &place, lost), x); /* zeros keep their sign */
 }
 
+/* More than what a significand loses by rounding. */
+#define MOST_LOST 0x1p-22
+
+/* The same of f32.  2^-e, by which what was lost is scaled, has the bits of 1 less those by which u's and its
+ * significand's differ.  Where u is 0, infinite or so large that there is no 2^-e, its exponent alone decides, and what
+ * was lost only has to be small. */
+static LLVMValueRef log1p_by_long_table(const Math *m, LLVMValueRef x) {
+  LLVMValueRef one = m_const(m, 1), u = m_add(m, x, one);
+  LLVMValueRef larger = m_at_least(m, x, 1), smaller = m_at_most(m, x, 1);
+  LogCut cut = cut_by_instruction(m, u);
+  LLVMValueRef shift = LLVMBuildSub(m->b, m_bits(m, cut.significand), m_bits(m, u), "");
+  LLVMValueRef shrink = m_from_bits(m, LLVMBuildAdd(m->b, m_bits(m, one), shift, ""));
+  LLVMValueRef lost = m_mul(m, m_sub(m, smaller, m_sub(m, u, larger)), shrink);
+  return m_copysign(m, log_by_long_table(m, &cut, m_within(m, lost, MOST_LOST)), x); /* zeros keep their sign */
+}
+
 typedef LLVMValueRef RegisterFunction(const Math *m, LLVMValueRef x);
 
 static LLVMValueRef log_in_register(const Math *m, LLVMValueRef x) {
   LogCut cut = cut_by_instruction(m, x);
-  if (!m->is_double) return log_by_long_table(m, &cut);
+  if (!m->is_double) return log_by_long_table(m, &cut, NULL);
   LogPlace place = log_place(m, &cut);
   return log_of_place(m, &place, NULL);
 }
@@ -191,7 +215,7 @@ LLVMValueRef math_log(const Math *m, LLVMValueRef x) {
 /* log u with u = 1 + x rounded; what the rounding lost is added to f.  Near 0, where u has lost most of x, f is x
  * itself. */
 LLVMValueRef math_log1p(const Math *m, LLVMValueRef x) {
-  if (m->is_double && m_has_tables(m)) return by_registers(m, log1p_by_table, x);
+  if (m_has_tables(m)) return by_registers(m, m->is_double ? log1p_by_table : log1p_by_long_table, x);
   LLVMValueRef one = m_const(m, 1), u = m_add(m, x, one);
   LLVMValueRef big = m_compare_to(m, LLVMRealOGT, x, 1);
   LLVMValueRef lost = m_select(m, big, m_sub(m, one, m_sub(m, u, x)), m_sub(m, x, m_sub(m, u, one)));
