@@ -123,72 +123,49 @@ Status parse_window(Parser *parser, const Window **out_window) {
 
 /* --- dim_labels=b01f_01io->b01f --- */
 
-/* One group: positions of its letters (-1: missing, which is the verifier's to refuse), of the digits, and the number
- * of dimensions. */
-typedef struct LabelGroup {
-  StringView text;
-  char first, second; /* the two letters */
-  int64_t first_at, second_at;
-  int64_t *spatial;
-  int spatial_rank, rank;
-} LabelGroup;
-
-static Status parse_label_group(Parser *parser, SourceLoc loc, LabelGroup *group) {
-  group->first_at = group->second_at = -1;
-  group->rank = (int)group->text.size;
+/* One group, |text|, whose two roles have these letters.  What is missing is the verifier's to refuse; other letters
+ * are no token.  |out_digits|: how many digits there are. */
+static Status parse_roles(Parser *parser, StringView text, const char letters[2], ConvolutionRoles *out_roles,
+                          int *out_digits) {
   int64_t spatial[10];
+  *out_roles = (ConvolutionRoles){.rank = (int)text.size, .batch = -1, .feature = -1};
+  *out_digits = 0;
   for (int i = 0; i < 10; i++) spatial[i] = -1;
-  for (int i = 0; i < group->rank; i++) {
-    char c = group->text.data[i];
+  for (int i = 0; i < out_roles->rank; i++) {
+    char c = text.data[i];
     if (c == '?') continue;
-    int64_t *slot = c == group->first ? &group->first_at : c == group->second ? &group->second_at : &spatial[c - '0'];
+    int64_t *slot = c == letters[0] ? &out_roles->batch : c == letters[1] ? &out_roles->feature : &spatial[c - '0'];
     if (*slot >= 0)
-      return parse_error(parser, loc, "parse-dim-labels", "'%c' stands twice in '%.*s'", c, SV_ARG(group->text));
+      return parse_error(parser, here(parser), "parse-dim-labels", "'%c' stands twice in '%.*s'", c, SV_ARG(text));
     *slot = i;
-    group->spatial_rank += char_is_digit(c);
+    *out_digits += char_is_digit(c);
   }
-  for (int i = 0; i < group->spatial_rank; i++) {
+  for (int i = 0; i < *out_digits; i++) {
     if (spatial[i] < 0) {
-      return parse_error(parser, loc, "parse-dim-labels", "the digits of '%.*s' are not 0 to %d", SV_ARG(group->text),
-                         group->spatial_rank - 1);
+      return parse_error(parser, here(parser), "parse-dim-labels", "the digits of '%.*s' are not 0 to %d", SV_ARG(text),
+                         *out_digits - 1);
     }
   }
-  group->spatial = ARENA_COPY_ARRAY(parser->arena, int64_t, spatial, group->spatial_rank);
+  out_roles->spatial = ARENA_COPY_ARRAY(parser->arena, int64_t, spatial, *out_digits);
   return STATUS_OK;
 }
 
 Status parse_dim_labels(Parser *parser, const ConvolutionDimensionNumbers **out_numbers) {
   if (!at(parser, TOKEN_DIM_LABELS)) return parse_expected(parser, "dimension labels, like b01f_01io->b01f");
-  SourceLoc loc = here(parser);
   StringView text = current(parser)->text;
   size_t low = (size_t)((const char *)memchr(text.data, '_', text.size) - text.data);
   size_t arrow = (size_t)((const char *)memchr(text.data, '>', text.size) - text.data);
-  LabelGroup input = {.text = sv_sub(text, 0, low), .first = 'b', .second = 'f'};
-  LabelGroup kernel = {.text = sv_sub(text, low + 1, arrow - low - 2), .first = 'i', .second = 'o'};
-  LabelGroup output = {.text = sv_sub(text, arrow + 1, text.size), .first = 'b', .second = 'f'};
-  RETURN_IF_ERROR(parse_label_group(parser, loc, &input));
-  RETURN_IF_ERROR(parse_label_group(parser, loc, &kernel));
-  RETURN_IF_ERROR(parse_label_group(parser, loc, &output));
-  if (input.spatial_rank != kernel.spatial_rank || input.spatial_rank != output.spatial_rank) {
-    return parse_error(parser, loc, "parse-dim-labels", "the parts of '%.*s' have different numbers of digits",
+  StringView kernel = sv_sub(text, low + 1, arrow - low - 2), output = sv_sub(text, arrow + 1, text.size);
+  int input_digits, kernel_digits, output_digits;
+  ConvolutionDimensionNumbers *numbers = ARENA_NEW(parser->arena, ConvolutionDimensionNumbers);
+  RETURN_IF_ERROR(parse_roles(parser, sv_sub(text, 0, low), "bf", &numbers->input, &input_digits));
+  RETURN_IF_ERROR(parse_roles(parser, kernel, "oi", &numbers->kernel, &kernel_digits));
+  RETURN_IF_ERROR(parse_roles(parser, output, "bf", &numbers->output, &output_digits));
+  if (input_digits != kernel_digits || input_digits != output_digits) {
+    return parse_error(parser, here(parser), "parse-dim-labels", "the parts of '%.*s' have different numbers of digits",
                        SV_ARG(text));
   }
-  ConvolutionDimensionNumbers *numbers = ARENA_NEW(parser->arena, ConvolutionDimensionNumbers);
-  *numbers = (ConvolutionDimensionNumbers){
-      .spatial_rank = input.spatial_rank,
-      .input_batch = input.first_at,
-      .input_feature = input.second_at,
-      .kernel_input_feature = kernel.first_at,
-      .kernel_output_feature = kernel.second_at,
-      .output_batch = output.first_at,
-      .output_feature = output.second_at,
-      .input_spatial = input.spatial,
-      .kernel_spatial = kernel.spatial,
-      .output_spatial = output.spatial,
-      .input_rank = input.rank,
-      .kernel_rank = kernel.rank,
-      .output_rank = output.rank,
-  };
+  numbers->spatial_rank = input_digits;
   *out_numbers = numbers;
   advance(parser);
   return STATUS_OK;

@@ -152,8 +152,8 @@ static TapPlace place_taps(Lowering *lowering, const HloInstruction *convolution
   TapPlace all = {.input_predicate = -1, .kernel_predicate = -1};
   for (int s = 0; s < dims->spatial_rank; s++) {
     const WindowDimension *window = &windows->dims[s];
-    int64_t size = convolution->operands[0]->shape->dims[dims->input_spatial[s]], dilation = window->base_dilation;
-    IndexExpr position = outer[dims->output_spatial[s]], first = index_scale(space, position, window->stride);
+    int64_t size = convolution->operands[0]->shape->dims[dims->input.spatial[s]], dilation = window->base_dilation;
+    IndexExpr position = outer[dims->output.spatial[s]], first = index_scale(space, position, window->stride);
     first = index_add_constant(space, first, -window->pad_low);
     TapPlace place;
     if (dilation > 1 && window->window_dilation == 1) {
@@ -165,8 +165,8 @@ static TapPlace place_taps(Lowering *lowering, const HloInstruction *convolution
     }
     all.input_predicate = lowering_and(lowering, all.input_predicate, place.input_predicate);
     all.kernel_predicate = lowering_and(lowering, all.kernel_predicate, place.kernel_predicate);
-    in[dims->input_spatial[s]] = place.input;
-    k[dims->kernel_spatial[s]] = window->reversal
+    in[dims->input.spatial[s]] = place.input;
+    k[dims->kernel.spatial[s]] = window->reversal
                                      ? index_add_constant(space, index_scale(space, place.kernel, -1), window->size - 1)
                                      : place.kernel;
   }
@@ -183,21 +183,21 @@ Status element_convolution(Lowering *lowering, const HloInstruction *convolution
   IndexExpr in[MAX_RANK], k[MAX_RANK];
   int outer_stage = lowering->current_stage, stage = lowering_begin_stage(lowering);
   TapPlace taps = place_taps(lowering, convolution, outer, stage, in, k);
-  int64_t group_channels = kernel->shape->dims[dims->kernel_input_feature];
+  int64_t group_channels = kernel->shape->dims[dims->kernel.input_feature];
   IndexExpr channel = lowering_dim(lowering, group_channels, KERNEL_REDUCTION, stage);
   if (lowering->is_empty || shape_element_count(input->shape) == 0) {
     *out_value = empty_sum(lowering, outer_stage, convolution->shape->type);
     return STATUS_OK;
   }
-  IndexExpr feature = outer[dims->output_feature], batch = outer[dims->output_batch];
-  int64_t features = convolution->shape->dims[dims->output_feature];
+  IndexExpr feature = outer[dims->output.feature], batch = outer[dims->output.batch];
+  int64_t features = convolution->shape->dims[dims->output.feature];
   IndexExpr feature_group = index_div(space, feature, features / feature_groups);
   IndexExpr batch_group = index_div(space, feature, features / batch_groups);
-  int64_t group_batch = input->shape->dims[dims->input_batch] / batch_groups;
-  in[dims->input_batch] = index_add(space, batch, index_scale(space, batch_group, group_batch));
-  in[dims->input_feature] = index_add(space, channel, index_scale(space, feature_group, group_channels));
-  k[dims->kernel_input_feature] = channel;
-  k[dims->kernel_output_feature] = feature;
+  int64_t group_batch = input->shape->dims[dims->input.batch] / batch_groups;
+  in[dims->input.batch] = index_add(space, batch, index_scale(space, batch_group, group_batch));
+  in[dims->input.feature] = index_add(space, channel, index_scale(space, feature_group, group_channels));
+  k[dims->kernel.input_feature] = channel;
+  k[dims->kernel.output_feature] = feature;
   int32_t left, right;
   RETURN_IF_ERROR(lower_guarded(lowering, taps.input_predicate, input, in, &left));
   RETURN_IF_ERROR(lower_guarded(lowering, taps.kernel_predicate, kernel, k, &right));

@@ -36,7 +36,7 @@ double instruction_folded_elements(const HloInstruction *instruction) {
   const ConvolutionDimensionNumbers *labels = hlo_instruction_dim_labels(instruction);
   if (instruction->opcode == HLO_CONVOLUTION && labels != NULL) {
     const Shape *kernel = instruction->operands[1]->shape;
-    double features = (double)kernel->dims[labels->kernel_output_feature];
+    double features = (double)kernel->dims[labels->kernel.output_feature];
     return 2 * element_count(kernel) / fmax(features, 1);
   }
   const Window *window = hlo_instruction_window(instruction);

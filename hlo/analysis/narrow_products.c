@@ -17,5 +17,5 @@ bool hlo_convolution_is_narrow(const HloInstruction *convolution) {
 bool hlo_makes_narrow_features(const HloInstruction *instruction) {
   if (instruction->opcode != HLO_CONVOLUTION || !hlo_convolution_is_narrow(instruction)) return false;
   const ConvolutionDimensionNumbers *labels = hlo_instruction_dim_labels(instruction);
-  return labels != NULL && labels->output_feature == instruction->shape->rank - 1;
+  return labels != NULL && labels->output.feature == instruction->shape->rank - 1;
 }

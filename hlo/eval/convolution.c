@@ -19,26 +19,30 @@ typedef struct Convolution {
   char *input, *kernel, *sums;
 } Convolution;
 
-/* The array as dense work numbers [a][b][spatial…]. */
-static char *load_array(Arena *arena, const Literal *from, int64_t a, int64_t b, const int64_t *spatial, int count,
-                        PrimitiveType type) {
+/* Dimension |i| of [batch][feature][spatial…], or of [output feature][input feature][spatial…]. */
+static int64_t dimension_at(const ConvolutionRoles *roles, int i) {
+  return i == 0 ? roles->batch : i == 1 ? roles->feature : roles->spatial[i - 2];
+}
+
+/* The array as dense work numbers in that order. */
+static char *load_array(Arena *arena, const Literal *from, const ConvolutionRoles *roles, PrimitiveType type) {
   const Shape *shape = from->shape;
   int64_t strides[EVAL_MAX_RANK], dims[EVAL_MAX_RANK], steps[EVAL_MAX_RANK], total = 1;
   eval_strides(shape, strides);
-  for (int i = 0; i < count + 2; i++) {
-    int64_t dimension = i == 0 ? a : i == 1 ? b : spatial[i - 2];
+  for (int i = 0; i < shape->rank; i++) {
+    int64_t dimension = dimension_at(roles, i);
     dims[i] = shape->dims[dimension];
     steps[i] = strides[dimension];
     total *= dims[i];
   }
   char *numbers = arena_alloc_array(arena, (size_t)total, lane_bytes(LANE_COMPLEX));
-  eval_load_box(from, 0, count + 2, dims, steps, type, numbers);
+  eval_load_box(from, 0, shape->rank, dims, steps, type, numbers);
   return numbers;
 }
 
-static int64_t spatial_sizes(const Shape *shape, const int64_t *spatial, int count, int64_t *out_dims) {
+static int64_t spatial_sizes(const Shape *shape, const ConvolutionRoles *roles, int64_t *out_dims) {
   int64_t total = 1;
-  for (int i = 0; i < count; i++) total *= out_dims[i] = shape->dims[spatial[i]];
+  for (int i = 0; i < shape->rank - 2; i++) total *= out_dims[i] = shape->dims[roles->spatial[i]];
   return total;
 }
 
@@ -109,18 +113,15 @@ static void convolve_group(Convolution *conv, int64_t n, int64_t group, char *pa
 
 /* From [batch][feature][spatial…] to the result's order. */
 static void store_result(Arena *arena, const Convolution *conv, Literal *out) {
-  const ConvolutionDimensionNumbers *numbers = conv->numbers;
   PrimitiveType type = out->shape->type;
   int64_t strides[EVAL_MAX_RANK], dims[EVAL_MAX_RANK], from[EVAL_MAX_RANK], to[EVAL_MAX_RANK], step = 1;
-  int rank = numbers->spatial_rank + 2;
+  int rank = out->shape->rank;
   int64_t total = conv->batch * conv->out_features * conv->out_size;
   char *typed = arena_alloc_array(arena, (size_t)total, (size_t)type_storage_bytes(type));
   eval_store_sums(conv->type, total, conv->sums, type, typed);
   eval_strides(out->shape, strides);
   for (int i = rank - 1; i >= 0; i--) {
-    int64_t dimension = i == 0   ? numbers->output_batch
-                        : i == 1 ? numbers->output_feature
-                                 : numbers->output_spatial[i - 2];
+    int64_t dimension = dimension_at(&conv->numbers->output, i);
     dims[i] = out->shape->dims[dimension];
     to[i] = strides[dimension];
     from[i] = step;
@@ -133,22 +134,19 @@ static void convolution_init(EvalStep *step, Arena *arena, Convolution *conv) {
   const HloInstruction *instruction = step->instruction;
   const ConvolutionDimensionNumbers *numbers = conv->numbers;
   const Shape *input = eval_operand_shape(step, 0), *kernel = eval_operand_shape(step, 1), *out = instruction->shape;
-  int rank = numbers->spatial_rank;
   conv->type = eval_sum_type(step);
   conv->lane = eval_sum_class(conv->type);
   conv->feature_groups = hlo_instruction_int(instruction, HLO_ATTR_FEATURE_GROUP_COUNT, 1);
   conv->batch_groups = hlo_instruction_int(instruction, HLO_ATTR_BATCH_GROUP_COUNT, 1);
-  conv->batch = out->dims[numbers->output_batch];
-  conv->in_features = input->dims[numbers->input_feature];
-  conv->out_features = out->dims[numbers->output_feature];
-  conv->kernel_features = kernel->dims[numbers->kernel_input_feature];
-  conv->in_size = spatial_sizes(input, numbers->input_spatial, rank, conv->in_dims);
-  conv->kernel_size = spatial_sizes(kernel, numbers->kernel_spatial, rank, conv->kernel_dims);
-  conv->out_size = spatial_sizes(out, numbers->output_spatial, rank, conv->out_dims);
-  conv->input = load_array(arena, eval_operand(step, 0), numbers->input_batch, numbers->input_feature,
-                           numbers->input_spatial, rank, conv->type);
-  conv->kernel = load_array(arena, eval_operand(step, 1), numbers->kernel_output_feature, numbers->kernel_input_feature,
-                            numbers->kernel_spatial, rank, conv->type);
+  conv->batch = out->dims[numbers->output.batch];
+  conv->in_features = input->dims[numbers->input.feature];
+  conv->out_features = out->dims[numbers->output.feature];
+  conv->kernel_features = kernel->dims[numbers->kernel.input_feature];
+  conv->in_size = spatial_sizes(input, &numbers->input, conv->in_dims);
+  conv->kernel_size = spatial_sizes(kernel, &numbers->kernel, conv->kernel_dims);
+  conv->out_size = spatial_sizes(out, &numbers->output, conv->out_dims);
+  conv->input = load_array(arena, eval_operand(step, 0), &numbers->input, conv->type);
+  conv->kernel = load_array(arena, eval_operand(step, 1), &numbers->kernel, conv->type);
   conv->sums =
       arena_alloc_array(arena, (size_t)(conv->batch * conv->out_features * conv->out_size), lane_bytes(conv->lane));
   find_places(arena, conv);

@@ -182,7 +182,7 @@ static void tie_scatter(OperandSizes *sizes, const HloInstruction *scatter) {
 static void tie_convolution(OperandSizes *sizes, const HloInstruction *convolution) {
   const ConvolutionDimensionNumbers *numbers = hlo_instruction_dim_labels(convolution);
   bool has_groups = hlo_instruction_int(convolution, HLO_ATTR_FEATURE_GROUP_COUNT, 1) > 1;
-  if (!has_groups) tie(sizes, 0, numbers->input_feature, 1, numbers->kernel_input_feature);
+  if (!has_groups) tie(sizes, 0, numbers->input.feature, 1, numbers->kernel.input_feature);
 }
 
 /* What lies beyond the size of one operand meets what lies beyond that of the other, or nothing at all. */

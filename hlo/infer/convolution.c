@@ -59,34 +59,30 @@ Status infer_window_shape(const InferContext *context, const Shape *base, Primit
 
 /* --- convolution --- */
 
-/* One of the three groups of labels: |a| and |b| are batch and feature, or input and output feature. */
-static Status check_labels(const InferContext *context, const char *what, int rank, int spatial_rank, int64_t a,
-                           int64_t b, const int64_t *spatial) {
+/* |rank|: of the array, which is called |what|. */
+static Status check_roles(const InferContext *context, const char *what, int rank, const ConvolutionRoles *roles) {
   bool *seen = ARENA_NEW_ARRAY(context->scratch, bool, rank);
-  bool fits = spatial_rank == rank - 2;
-  for (int i = -2; fits && i < spatial_rank; i++) {
-    int64_t dimension = i == -2 ? a : i == -1 ? b : spatial[i];
-    fits = dimension >= 0 && dimension < rank && !seen[dimension];
-    if (fits) seen[dimension] = true;
+  for (int i = -2; i < rank - 2; i++) {
+    int64_t dimension = i == -2 ? roles->batch : i == -1 ? roles->feature : roles->spatial[i];
+    if (dimension < 0 || dimension >= rank || seen[dimension]) {
+      return infer_attr_error(context, HLO_ATTR_DIM_LABELS,
+                              "needs labels that name each of the %d dimensions of the %s once", rank, what);
+    }
+    seen[dimension] = true;
   }
-  if (fits) return STATUS_OK;
-  return infer_attr_error(context, HLO_ATTR_DIM_LABELS,
-                          "needs labels that name each of the %d dimensions of the %s once", rank, what);
+  return STATUS_OK;
 }
 
 static Status check_dim_labels(const InferContext *context, const ConvolutionDimensionNumbers *labels) {
   const Shape *input = infer_operand(context, 0), *kernel = infer_operand(context, 1);
-  int spatial = labels->spatial_rank, rank = spatial + 2;
+  int rank = labels->spatial_rank + 2;
   if (input->rank != rank || kernel->rank != rank) {
     return infer_attr_error(context, HLO_ATTR_DIM_LABELS, "has labels for rank %d, but operands %s and %s", rank,
                             infer_text(context, input), infer_text(context, kernel));
   }
-  RETURN_IF_ERROR(
-      check_labels(context, "input", rank, spatial, labels->input_batch, labels->input_feature, labels->input_spatial));
-  RETURN_IF_ERROR(check_labels(context, "kernel", rank, spatial, labels->kernel_input_feature,
-                               labels->kernel_output_feature, labels->kernel_spatial));
-  return check_labels(context, "output", rank, spatial, labels->output_batch, labels->output_feature,
-                      labels->output_spatial);
+  RETURN_IF_ERROR(check_roles(context, "input", rank, &labels->input));
+  RETURN_IF_ERROR(check_roles(context, "kernel", rank, &labels->kernel));
+  return check_roles(context, "output", rank, &labels->output);
 }
 
 static Status check_divides(const InferContext *context, HloAttrId id, int64_t groups, int64_t size, const char *what) {
@@ -132,7 +128,7 @@ static Status check_kernel_window(const InferContext *context, const Convolution
                             window->rank);
   }
   for (int i = 0; i < window->rank; i++) {
-    if (infer_sizes_agree(kernel->dims[labels->kernel_spatial[i]], window->dims[i].size)) continue;
+    if (infer_sizes_agree(kernel->dims[labels->kernel.spatial[i]], window->dims[i].size)) continue;
     return infer_attr_error(context, HLO_ATTR_WINDOW,
                             "has a window that differs from the kernel %s in spatial dimension %d",
                             infer_text(context, kernel), i);
@@ -148,25 +144,25 @@ Status infer_convolution(const InferContext *context, const Shape **out_shape) {
   RETURN_IF_ERROR(check_dim_labels(context, labels));
   ConvolutionSizes sizes = {hlo_instruction_int(context->instruction, HLO_ATTR_FEATURE_GROUP_COUNT, 1),
                             hlo_instruction_int(context->instruction, HLO_ATTR_BATCH_GROUP_COUNT, 1),
-                            input->dims[labels->input_batch],
-                            input->dims[labels->input_feature],
-                            kernel->dims[labels->kernel_input_feature],
-                            kernel->dims[labels->kernel_output_feature]};
+                            input->dims[labels->input.batch],
+                            input->dims[labels->input.feature],
+                            kernel->dims[labels->kernel.input_feature],
+                            kernel->dims[labels->kernel.output_feature]};
   RETURN_IF_ERROR(check_groups(context, &sizes));
   RETURN_IF_ERROR(check_kernel_window(context, labels, window));
-  if (infer_is_dynamic(kernel, (int)labels->kernel_output_feature)) {
+  if (infer_is_dynamic(kernel, (int)labels->kernel.output_feature)) {
     return infer_error(context, "cannot have a dynamic number of output features, as in %s",
                        infer_text(context, kernel));
   }
   ShapeDraft draft = infer_draft_like(context, infer_contraction_type(context),
                                       input); /* the right rank; every entry is written below */
-  draft.dims[labels->output_batch] =
+  draft.dims[labels->output.batch] =
       sizes.input_batch == SHAPE_UNBOUNDED ? SHAPE_UNBOUNDED : sizes.input_batch / sizes.batch_groups;
-  draft.dynamic[labels->output_batch] = infer_is_dynamic(input, (int)labels->input_batch);
-  draft.dims[labels->output_feature] = sizes.output_features;
-  draft.dynamic[labels->output_feature] = false;
+  draft.dynamic[labels->output.batch] = infer_is_dynamic(input, (int)labels->input.batch);
+  draft.dims[labels->output.feature] = sizes.output_features;
+  draft.dynamic[labels->output.feature] = false;
   for (int i = 0; i < window->rank; i++) {
-    int64_t places, from = labels->input_spatial[i], to = labels->output_spatial[i];
+    int64_t places, from = labels->input.spatial[i], to = labels->output.spatial[i];
     RETURN_IF_ERROR(infer_window_places(context, window, i, input->dims[from], &places));
     draft.dims[to] = places;
     draft.dynamic[to] = infer_is_dynamic(input, (int)from);

@@ -234,10 +234,10 @@ static DimensionSize of_dot(const HloInstruction *dot, int leaf, int64_t dimensi
 static DimensionSize of_convolution(const HloInstruction *convolution, int leaf, int64_t dimension) {
   (void)leaf;
   const ConvolutionDimensionNumbers *numbers = hlo_instruction_dim_labels(convolution);
-  if (dimension == numbers->output_batch) return same(0, numbers->input_batch);
-  if (dimension == numbers->output_feature) return same(1, numbers->kernel_output_feature);
+  if (dimension == numbers->output.batch) return same(0, numbers->input.batch);
+  if (dimension == numbers->output.feature) return same(1, numbers->kernel.output_feature);
   for (int i = 0; i < numbers->spatial_rank; i++)
-    if (numbers->output_spatial[i] == dimension) return windowed(convolution, i, numbers->input_spatial[i]);
+    if (numbers->output.spatial[i] == dimension) return windowed(convolution, i, numbers->input.spatial[i]);
   return bound;
 }
 

@@ -93,12 +93,24 @@ typedef struct Window {
   const WindowDimension *dims;
 } Window;
 
-/* Which dimension of each array plays which role; -1 where the text has no such label. */
+/* Which dimension of an array that a convolution reads or makes plays which role; -1 where the text has no such label.
+ * Input and kernel are factors alike: an output feature is to the kernel what a batch is to the input. */
+typedef struct ConvolutionRoles {
+  int rank; /* with dimensions that have no role ("?") */
+  union {
+    int64_t batch;          /* of input and output */
+    int64_t output_feature; /* of the kernel */
+  };
+  union {
+    int64_t feature;       /* of input and output */
+    int64_t input_feature; /* of the kernel */
+  };
+  const int64_t *spatial; /* by number, as many as windows have dimensions */
+} ConvolutionRoles;
+
 typedef struct ConvolutionDimensionNumbers {
-  int spatial_rank;
-  int64_t input_batch, input_feature, kernel_input_feature, kernel_output_feature, output_batch, output_feature;
-  const int64_t *input_spatial, *kernel_spatial, *output_spatial;
-  int input_rank, kernel_rank, output_rank; /* with dimensions that have no role ("?") */
+  int spatial_rank; /* of all three */
+  ConvolutionRoles input, kernel, output;
 } ConvolutionDimensionNumbers;
 
 typedef struct PaddingDimension {

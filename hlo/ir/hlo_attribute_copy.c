@@ -159,9 +159,8 @@ const FrontendAttribute *hlo_frontend_copy(const FrontendAttribute *attributes, 
 
 static const ConvolutionDimensionNumbers *copy_dim_labels(Arena *arena, const ConvolutionDimensionNumbers *labels) {
   ConvolutionDimensionNumbers *copy = COPY_ONE(arena, ConvolutionDimensionNumbers, labels);
-  copy->input_spatial = COPY_ARRAY(arena, int64_t, labels->input_spatial, labels->spatial_rank);
-  copy->kernel_spatial = COPY_ARRAY(arena, int64_t, labels->kernel_spatial, labels->spatial_rank);
-  copy->output_spatial = COPY_ARRAY(arena, int64_t, labels->output_spatial, labels->spatial_rank);
+  ConvolutionRoles *const arrays[] = {&copy->input, &copy->kernel, &copy->output};
+  for (int i = 0; i < 3; i++) arrays[i]->spatial = COPY_ARRAY(arena, int64_t, arrays[i]->spatial, copy->spatial_rank);
   return copy;
 }
 

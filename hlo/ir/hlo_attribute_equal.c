@@ -131,14 +131,14 @@ static bool window_equal(const Window *a, const Window *b) {
   return true;
 }
 
+static bool roles_equal(const ConvolutionRoles *a, const ConvolutionRoles *b, int spatial_rank) {
+  return a->rank == b->rank && a->batch == b->batch && a->feature == b->feature &&
+         raw_ints_equal(a->spatial, b->spatial, spatial_rank);
+}
+
 static bool dim_labels_equal(const ConvolutionDimensionNumbers *a, const ConvolutionDimensionNumbers *b) {
-  return a->spatial_rank == b->spatial_rank && a->input_batch == b->input_batch &&
-         a->input_feature == b->input_feature && a->kernel_input_feature == b->kernel_input_feature &&
-         a->kernel_output_feature == b->kernel_output_feature && a->output_batch == b->output_batch &&
-         a->output_feature == b->output_feature && a->input_rank == b->input_rank && a->kernel_rank == b->kernel_rank &&
-         a->output_rank == b->output_rank && raw_ints_equal(a->input_spatial, b->input_spatial, a->spatial_rank) &&
-         raw_ints_equal(a->kernel_spatial, b->kernel_spatial, a->spatial_rank) &&
-         raw_ints_equal(a->output_spatial, b->output_spatial, a->spatial_rank);
+  return a->spatial_rank == b->spatial_rank && roles_equal(&a->input, &b->input, a->spatial_rank) &&
+         roles_equal(&a->kernel, &b->kernel, a->spatial_rank) && roles_equal(&a->output, &b->output, a->spatial_rank);
 }
 
 static bool padding_equal(const PaddingConfig *a, const PaddingConfig *b) {

@@ -249,30 +249,26 @@ static void print_window(StringBuilder *out, const Window *window) {
   sb_append_char(out, '}');
 }
 
-/* One group of dim_labels: '?' where a dimension has no role.  Digits end at 9, as in the text. */
-static void print_labels(StringBuilder *out, int rank, int64_t first, char first_label, int64_t second,
-                         char second_label, const int64_t *spatial, int spatial_rank) {
-  for (int64_t position = 0; position < rank; position++) {
+/* One group of dim_labels, with the letters of its two roles; '?' where a dimension has none.  Digits end at 9, as in
+ * the text. */
+static void print_roles(StringBuilder *out, const ConvolutionRoles *roles, int spatial_rank, const char letters[2]) {
+  for (int64_t position = 0; position < roles->rank; position++) {
     char label = '?';
-    if (position == first) label = first_label;
-    if (position == second) label = second_label;
+    if (position == roles->batch) label = letters[0];
+    if (position == roles->feature) label = letters[1];
     for (int i = 0; i < spatial_rank && i < 10; i++) {
-      if (spatial[i] == position) label = (char)('0' + i);
+      if (roles->spatial[i] == position) label = (char)('0' + i);
     }
     sb_append_char(out, label);
   }
 }
 
 static void print_dim_labels(StringBuilder *out, const ConvolutionDimensionNumbers *labels) {
-  int spatial = labels->spatial_rank;
-  print_labels(out, labels->input_rank, labels->input_batch, 'b', labels->input_feature, 'f', labels->input_spatial,
-               spatial);
+  print_roles(out, &labels->input, labels->spatial_rank, "bf");
   sb_append_char(out, '_');
-  print_labels(out, labels->kernel_rank, labels->kernel_input_feature, 'i', labels->kernel_output_feature, 'o',
-               labels->kernel_spatial, spatial);
+  print_roles(out, &labels->kernel, labels->spatial_rank, "oi");
   sb_append_cstring(out, "->");
-  print_labels(out, labels->output_rank, labels->output_batch, 'b', labels->output_feature, 'f', labels->output_spatial,
-               spatial);
+  print_roles(out, &labels->output, labels->spatial_rank, "bf");
 }
 
 static void print_padding(StringBuilder *out, const PaddingConfig *padding) {

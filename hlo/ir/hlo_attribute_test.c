@@ -75,7 +75,12 @@ static void attr_print_window(void **state) {
 static void attr_print_dim_labels(void **state) {
   (void)state;
   int64_t input[] = {1, 2}, kernel[] = {0, 1}, output[] = {2, 1};
-  ConvolutionDimensionNumbers labels = {2, 0, 3, 2, 3, 0, 3, input, kernel, output, 4, 5, 4};
+  ConvolutionDimensionNumbers labels = {
+      .spatial_rank = 2,
+      .input = {.rank = 4, .batch = 0, .feature = 3, .spatial = input},
+      .kernel = {.rank = 5, .input_feature = 2, .output_feature = 3, .spatial = kernel},
+      .output = {.rank = 4, .batch = 0, .feature = 3, .spatial = output},
+  };
   check_text(&(HloAttr){.id = HLO_ATTR_DIM_LABELS, .value.dim_labels = &labels}, "dim_labels=b01f_01io?->b10f");
 }
 

@@ -162,15 +162,15 @@ static Status hide_from_convolution(Hiding *hiding, HloInstruction **out_result)
   const HloInstruction *user = hiding->user;
   const ConvolutionDimensionNumbers *numbers = hlo_instruction_dim_labels(user);
   bool features_vary =
-      has_size(hiding, 0, numbers->input_feature) || has_size(hiding, 1, numbers->kernel_input_feature);
+      has_size(hiding, 0, numbers->input.feature) || has_size(hiding, 1, numbers->kernel.input_feature);
   if (features_vary && hlo_instruction_int(user, HLO_ATTR_FEATURE_GROUP_COUNT, 1) > 1) return refuse(hiding, 0);
-  if (has_size(hiding, 0, numbers->input_batch) && hlo_instruction_int(user, HLO_ATTR_BATCH_GROUP_COUNT, 1) > 1)
+  if (has_size(hiding, 0, numbers->input.batch) && hlo_instruction_int(user, HLO_ATTR_BATCH_GROUP_COUNT, 1) > 1)
     return refuse(hiding, 0);
-  mask_with_zero(hiding, 0, numbers->input_feature);
-  mask_with_zero(hiding, 1, numbers->kernel_input_feature);
+  mask_with_zero(hiding, 0, numbers->input.feature);
+  mask_with_zero(hiding, 1, numbers->kernel.input_feature);
   for (int i = 0; i < numbers->spatial_rank; i++) {
-    if (has_size(hiding, 1, numbers->kernel_spatial[i])) return refuse(hiding, 1);
-    mask_with_zero(hiding, 0, numbers->input_spatial[i]);
+    if (has_size(hiding, 1, numbers->kernel.spatial[i])) return refuse(hiding, 1);
+    mask_with_zero(hiding, 0, numbers->input.spatial[i]);
   }
   return STATUS_OK;
 }

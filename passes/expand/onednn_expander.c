@@ -363,18 +363,18 @@ static const ConvolutionDimensionNumbers *numbers_of(OnednnBuilder *builder, int
       ARENA_NEW(builder->graph.computation->module->arena, ConvolutionDimensionNumbers);
   *numbers = (ConvolutionDimensionNumbers){
       .spatial_rank = rank - 2,
-      .input_batch = value_of(builder, ONEDNN_INPUT_BATCH),
-      .input_feature = value_of(builder, ONEDNN_INPUT_FEATURE),
-      .kernel_input_feature = value_of(builder, ONEDNN_KERNEL_INPUT),
-      .kernel_output_feature = value_of(builder, ONEDNN_KERNEL_OUTPUT),
-      .output_batch = value_of(builder, ONEDNN_OUTPUT_BATCH),
-      .output_feature = value_of(builder, ONEDNN_OUTPUT_FEATURE),
-      .input_spatial = lowered(builder, ONEDNN_INPUT_SPATIAL, bases[0]),
-      .kernel_spatial = lowered(builder, ONEDNN_KERNEL_SPATIAL, bases[0]),
-      .output_spatial = lowered(builder, ONEDNN_OUTPUT_SPATIAL, bases[0]),
-      .input_rank = rank,
-      .kernel_rank = rank,
-      .output_rank = rank,
+      .input = {.rank = rank,
+                .batch = value_of(builder, ONEDNN_INPUT_BATCH),
+                .feature = value_of(builder, ONEDNN_INPUT_FEATURE),
+                .spatial = lowered(builder, ONEDNN_INPUT_SPATIAL, bases[0])},
+      .kernel = {.rank = rank,
+                 .output_feature = value_of(builder, ONEDNN_KERNEL_OUTPUT),
+                 .input_feature = value_of(builder, ONEDNN_KERNEL_INPUT),
+                 .spatial = lowered(builder, ONEDNN_KERNEL_SPATIAL, bases[0])},
+      .output = {.rank = rank,
+                 .batch = value_of(builder, ONEDNN_OUTPUT_BATCH),
+                 .feature = value_of(builder, ONEDNN_OUTPUT_FEATURE),
+                 .spatial = lowered(builder, ONEDNN_OUTPUT_SPATIAL, bases[0])},
   };
   *out_base = bases[0];
   return numbers;
@@ -389,7 +389,7 @@ static HloInstruction *expand_convolution(OnednnBuilder *builder) {
     return refuse(builder, "has operands that do not fit the result");
   int64_t base;
   const ConvolutionDimensionNumbers *numbers = numbers_of(builder, &base);
-  const Window *window = numbers == NULL ? NULL : window_of(builder, base, numbers->kernel_spatial);
+  const Window *window = numbers == NULL ? NULL : window_of(builder, base, numbers->kernel.spatial);
   if (window == NULL) return refuse(builder, "does not say what each dimension is, or how the window moves");
   const Shape *shape = shape_array(graph_shapes(graph), TYPE_F32, builder->shape->dims, rank), *inferred;
   HloInstruction *operands[] = {operand(builder, 0), operand(builder, 1)};

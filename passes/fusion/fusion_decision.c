@@ -157,7 +157,7 @@ bool fusion_is_deep_contraction(const HloInstruction *instruction) {
       hlo_instruction_int(instruction, HLO_ATTR_BATCH_GROUP_COUNT, 1) != 1)
     return false;
   const ConvolutionDimensionNumbers *dims = hlo_instruction_dim_labels(instruction);
-  int64_t outputs = rhs->dims[dims->kernel_output_feature];
+  int64_t outputs = rhs->dims[dims->kernel.output_feature];
   return outputs > 0 && shape_element_count(rhs) / outputs >= DEEP;
 }
 

@@ -46,14 +46,14 @@ static bool is_channel_major(const HloInstruction *instruction) {
   const ConvolutionDimensionNumbers *labels = hlo_instruction_dim_labels(instruction);
   int rank = instruction->shape->rank;
   if (labels == NULL || rank < 3 || rank > RANK_LIMIT || labels->spatial_rank != rank - 2) return false;
-  if (labels->input_rank != rank || labels->kernel_rank != rank || labels->output_rank != rank) return false;
+  if (labels->input.rank != rank || labels->kernel.rank != rank || labels->output.rank != rank) return false;
   if (hlo_instruction_int(instruction, HLO_ATTR_BATCH_GROUP_COUNT, 1) != 1 ||
       hlo_instruction_attr(instruction, HLO_ATTR_PADDING_TYPE) != NULL)
     return false;
-  bool is_major = labels->input_batch == 0 && labels->input_feature == 1 && labels->output_batch == 0 &&
-                  labels->output_feature == 1;
+  bool is_major = labels->input.batch == 0 && labels->input.feature == 1 && labels->output.batch == 0 &&
+                  labels->output.feature == 1;
   for (int i = 0; i < rank - 2; i++)
-    is_major = is_major && labels->input_spatial[i] == i + 2 && labels->output_spatial[i] == i + 2;
+    is_major = is_major && labels->input.spatial[i] == i + 2 && labels->output.spatial[i] == i + 2;
   return is_major;
 }
 
@@ -74,8 +74,8 @@ static int64_t stored_dim(const HloInstruction *convolution, int64_t dim) {
 static bool has_features_last(const HloInstruction *convolution) {
   const ConvolutionDimensionNumbers *labels = hlo_instruction_dim_labels(convolution);
   int rank = convolution->shape->rank;
-  return stored_dim(convolution, labels->kernel_output_feature) == rank - 1 &&
-         stored_dim(convolution, labels->kernel_input_feature) == rank - 2;
+  return stored_dim(convolution, labels->kernel.output_feature) == rank - 1 &&
+         stored_dim(convolution, labels->kernel.input_feature) == rank - 2;
 }
 
 static int64_t position_count(const HloInstruction *convolution) {
@@ -228,15 +228,15 @@ static const ConvolutionDimensionNumbers *turned_labels(const ConvolutionGroup *
   int64_t *positions = ARENA_NEW_ARRAY(arena, int64_t, spatial), *weights = ARENA_NEW_ARRAY(arena, int64_t, spatial);
   for (int i = 0; i < spatial; i++) {
     positions[i] = i + 1;
-    weights[i] = weights_move ? i : stored_dim(member, labels->kernel_spatial[i]);
+    weights[i] = weights_move ? i : stored_dim(member, labels->kernel.spatial[i]);
   }
   ConvolutionDimensionNumbers *numbers = ARENA_NEW(arena, ConvolutionDimensionNumbers);
   *numbers = *labels;
-  numbers->input_feature = numbers->output_feature = group->rank - 1;
-  numbers->kernel_input_feature = group->rank - 2;
-  numbers->kernel_output_feature = group->rank - 1;
-  numbers->input_spatial = numbers->output_spatial = positions;
-  numbers->kernel_spatial = weights;
+  numbers->input.feature = numbers->output.feature = group->rank - 1;
+  numbers->kernel.input_feature = group->rank - 2;
+  numbers->kernel.output_feature = group->rank - 1;
+  numbers->input.spatial = numbers->output.spatial = positions;
+  numbers->kernel.spatial = weights;
   return numbers;
 }
 
@@ -245,9 +245,9 @@ static HloInstruction *moved_weights(const ConvolutionGroup *group, const HloIns
   const ConvolutionDimensionNumbers *labels = hlo_instruction_dim_labels(member);
   HloInstruction *weights = member->operands[1];
   int64_t order[RANK_LIMIT];
-  for (int i = 0; i < labels->spatial_rank; i++) order[i] = labels->kernel_spatial[i];
-  order[group->rank - 2] = labels->kernel_input_feature;
-  order[group->rank - 1] = labels->kernel_output_feature;
+  for (int i = 0; i < labels->spatial_rank; i++) order[i] = labels->kernel.spatial[i];
+  order[group->rank - 2] = labels->kernel.input_feature;
+  order[group->rank - 1] = labels->kernel.output_feature;
   return layout_transposed(weights, layout_turned_shape(group->computation->module->shapes, weights->shape, order),
                            order);
 }

@@ -35,25 +35,20 @@ static const ConvolutionDimensionNumbers *labels_before(const HloInstruction *co
   const ConvolutionDimensionNumbers *old = hlo_instruction_dim_labels(convolution);
   ConvolutionDimensionNumbers *labels = ARENA_NEW(convolution->parent->module->arena, ConvolutionDimensionNumbers);
   *labels = *old;
-  if (index == 0) {
-    labels->input_batch = place_before(transpose, old->input_batch);
-    labels->input_feature = place_before(transpose, old->input_feature);
-    labels->input_spatial = places_before(transpose, old->input_spatial, old->spatial_rank);
-  } else {
-    labels->kernel_input_feature = place_before(transpose, old->kernel_input_feature);
-    labels->kernel_output_feature = place_before(transpose, old->kernel_output_feature);
-    labels->kernel_spatial = places_before(transpose, old->kernel_spatial, old->spatial_rank);
-  }
+  ConvolutionRoles *roles = index == 0 ? &labels->input : &labels->kernel;
+  roles->batch = place_before(transpose, roles->batch);
+  roles->feature = place_before(transpose, roles->feature);
+  roles->spatial = places_before(transpose, roles->spatial, old->spatial_rank);
   return labels;
 }
 
 /* Weights whose features are where the image's are: before the positions, or after them. */
 static bool weights_suit_image(const ConvolutionDimensionNumbers *labels) {
   int last = labels->spatial_rank + 1;
-  if (labels->input_batch != 0) return false;
-  if (labels->input_feature == last)
-    return labels->kernel_input_feature == last - 1 && labels->kernel_output_feature == last;
-  return labels->input_feature == 1 && labels->kernel_output_feature == 0 && labels->kernel_input_feature == 1;
+  if (labels->input.batch != 0) return false;
+  if (labels->input.feature == last)
+    return labels->kernel.input_feature == last - 1 && labels->kernel.output_feature == last;
+  return labels->input.feature == 1 && labels->kernel.output_feature == 0 && labels->kernel.input_feature == 1;
 }
 
 static bool read_as_stored(HloPassContext *context, HloInstruction *convolution, int index) {

@@ -13,7 +13,7 @@ static void fit_window(HloInstruction *made, const HloSplitMember *member) {
   if (labels != NULL) {
     const ConvolutionDimensionNumbers *numbers = labels;
     for (dimension = numbers->spatial_rank - 1; dimension >= 0; dimension--)
-      if (numbers->output_spatial[dimension] == member->dimension) break;
+      if (numbers->output.spatial[dimension] == member->dimension) break;
   }
   if (dimension < 0 || windows == NULL) return;
   const Window *old = windows;
@@ -32,7 +32,7 @@ static void fit_window(HloInstruction *made, const HloSplitMember *member) {
 static void fit_groups(HloInstruction *made, const HloSplitMember *member) {
   const ConvolutionDimensionNumbers *numbers = hlo_instruction_dim_labels(made);
   int64_t groups = hlo_instruction_int(made, HLO_ATTR_FEATURE_GROUP_COUNT, 1);
-  if (groups == 1 || member->dimension != numbers->output_feature) return;
+  if (groups == 1 || member->dimension != numbers->output.feature) return;
   int64_t whole = member->instruction->shape->dims[member->dimension], part = made->shape->dims[member->dimension];
   hlo_instruction_set_attr(made,
                            &(HloAttr){.id = HLO_ATTR_FEATURE_GROUP_COUNT, .value.integer = part / (whole / groups)});

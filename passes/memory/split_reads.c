@@ -164,13 +164,13 @@ static bool reads_features(const HloInstruction *convolution, const DimensionSiz
   if (hlo_instruction_int(convolution, HLO_ATTR_BATCH_GROUP_COUNT, 1) != 1) return false;
   out_reads[1] = (SplitRead){(int)size->dimension, scale, 0, 0};
   if (groups == 1) return true;
-  int64_t made = convolution->operands[1]->shape->dims[numbers->kernel_output_feature] / groups;
-  int64_t read = convolution->operands[0]->shape->dims[numbers->input_feature] / groups;
+  int64_t made = convolution->operands[1]->shape->dims[numbers->kernel.output_feature] / groups;
+  int64_t read = convolution->operands[0]->shape->dims[numbers->input.feature] / groups;
   if (scale % made != 0) {
     *out_coarser = made / greatest_common_divisor(scale, made);
     return false;
   }
-  out_reads[0] = (SplitRead){(int)numbers->input_feature, scale / made * read, 0, 0};
+  out_reads[0] = (SplitRead){(int)numbers->input.feature, scale / made * read, 0, 0};
   return true;
 }
 
@@ -178,7 +178,7 @@ static bool reads_convolution(const HloInstruction *convolution, int dimension, 
                               int64_t *out_coarser) {
   const ConvolutionDimensionNumbers *numbers = hlo_instruction_dim_labels(convolution);
   DimensionSize size = hlo_dimension_size(convolution, 0, dimension);
-  if (dimension == numbers->output_feature) return reads_features(convolution, &size, scale, out_reads, out_coarser);
+  if (dimension == numbers->output.feature) return reads_features(convolution, &size, scale, out_reads, out_coarser);
   if (hlo_instruction_int(convolution, HLO_ATTR_BATCH_GROUP_COUNT, 1) != 1) return false;
   if (size.kind == DIMENSION_WINDOWED)
     return has_small_window(convolution, &size) && reads_window(&size, scale, out_reads, out_coarser);
@@ -423,7 +423,7 @@ static bool fold_reads_dot(const HloInstruction *dot, int operand, int dimension
 static bool fold_reads_convolution(const HloInstruction *convolution, int operand, int dimension, int64_t scale,
                                    SplitRead *out_reads, HloOpcode *out_opcode) {
   const ConvolutionDimensionNumbers *numbers = hlo_instruction_dim_labels(convolution);
-  const int64_t summed[] = {numbers->input_feature, numbers->kernel_input_feature};
+  const int64_t summed[] = {numbers->input.feature, numbers->kernel.input_feature};
   bool is_grouped = hlo_instruction_int(convolution, HLO_ATTR_FEATURE_GROUP_COUNT, 1) != 1;
   if (!can_combine(HLO_ADD, convolution->shape->type) || is_grouped || summed[operand] != dimension) return false;
   for (int i = 0; i < 2; i++) out_reads[i] = (SplitRead){(int)summed[i], scale, 0, 0};

@@ -498,7 +498,7 @@ static HloInstruction *convolution_of_pad(HloInstruction *instruction) {
   Arena *arena = instruction->parent->module->arena;
   WindowDimension *dims = ARENA_COPY_ARRAY(arena, WindowDimension, window->dims, spatial);
   for (int i = 0; i < spatial; i++) {
-    const PaddingDimension *by = &padding->dims[numbers->input_spatial[i]];
+    const PaddingDimension *by = &padding->dims[numbers->input.spatial[i]];
     if (by->low < 0 || by->high < 0 || by->interior != 0 || dims[i].base_dilation != 1) return NULL;
     dims[i].pad_low += by->low;
     dims[i].pad_high += by->high;
@@ -531,17 +531,9 @@ static bool exchanged_window(const WindowDimension *window, int64_t elements, in
 /* The roles that the same dimensions have where the factors change places. */
 static const ConvolutionDimensionNumbers *exchanged_numbers(Arena *arena, const ConvolutionDimensionNumbers *numbers) {
   ConvolutionDimensionNumbers *exchanged = ARENA_NEW(arena, ConvolutionDimensionNumbers);
-  *exchanged = *numbers;
-  exchanged->input_batch = numbers->kernel_output_feature;
-  exchanged->input_feature = numbers->kernel_input_feature;
-  exchanged->input_spatial = numbers->kernel_spatial;
-  exchanged->input_rank = numbers->kernel_rank;
-  exchanged->kernel_output_feature = numbers->input_batch;
-  exchanged->kernel_input_feature = numbers->input_feature;
-  exchanged->kernel_spatial = numbers->input_spatial;
-  exchanged->kernel_rank = numbers->input_rank;
-  exchanged->output_batch = numbers->output_feature;
-  exchanged->output_feature = numbers->output_batch;
+  *exchanged = (ConvolutionDimensionNumbers){numbers->spatial_rank, numbers->kernel, numbers->input, numbers->output};
+  exchanged->output.batch = numbers->output.feature;
+  exchanged->output.feature = numbers->output.batch;
   return exchanged;
 }
 
@@ -557,8 +549,8 @@ static const Window *exchanged_windows(const HloInstruction *instruction, const 
   WindowDimension *dims = ARENA_NEW_ARRAY(instruction->parent->module->arena, WindowDimension, window->rank);
   bool has_holes = false;
   for (int i = 0; i < window->rank; i++) {
-    int64_t elements = instruction->operands[0]->shape->dims[numbers->input_spatial[i]];
-    int64_t places = instruction->shape->dims[numbers->output_spatial[i]];
+    int64_t elements = instruction->operands[0]->shape->dims[numbers->input.spatial[i]];
+    int64_t places = instruction->shape->dims[numbers->output.spatial[i]];
     if (!exchanged_window(&window->dims[i], elements, places, &dims[i])) return NULL;
     has_holes = has_holes || window->dims[i].base_dilation > 1;
   }
@@ -587,7 +579,7 @@ static HloInstruction *convolution_of_holes(HloInstruction *instruction) {
   hlo_instruction_set_attr(made, &(HloAttr){.id = HLO_ATTR_DIM_LABELS, .value.dim_labels = roles});
   HloInstruction *reverse =
       hlo_computation_add(instruction->parent, HLO_REVERSE, instruction->shape, &made, 1, (StringView){0});
-  hlo_instruction_set_ints(reverse, HLO_ATTR_DIMENSIONS, numbers->output_spatial, window->rank);
+  hlo_instruction_set_ints(reverse, HLO_ATTR_DIMENSIONS, numbers->output.spatial, window->rank);
   return reverse;
 }
 

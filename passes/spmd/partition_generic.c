@@ -63,11 +63,11 @@ static void fit_convolution(const LocalOperation *operation) {
   const ConvolutionDimensionNumbers *labels = hlo_instruction_dim_labels(old);
   const Shape *input = made->operands[0]->shape, *kernel = made->operands[1]->shape, *result = made->shape;
   if (hlo_instruction_int(old, HLO_ATTR_FEATURE_GROUP_COUNT, 1) > 1) {
-    int64_t groups = input->dims[labels->input_feature] / kernel->dims[labels->kernel_input_feature];
+    int64_t groups = input->dims[labels->input.feature] / kernel->dims[labels->kernel.input_feature];
     hlo_instruction_set_int(operation->made, HLO_ATTR_FEATURE_GROUP_COUNT, groups);
   }
   if (hlo_instruction_int(old, HLO_ATTR_BATCH_GROUP_COUNT, 1) > 1) {
-    int64_t groups = input->dims[labels->input_batch] / result->dims[labels->output_batch];
+    int64_t groups = input->dims[labels->input.batch] / result->dims[labels->output.batch];
     hlo_instruction_set_int(operation->made, HLO_ATTR_BATCH_GROUP_COUNT, groups);
   }
 }

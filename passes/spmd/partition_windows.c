@@ -47,7 +47,7 @@ static MovingWindow summed_window_of(const WindowDimension *window, int operand_
 /* The number of the spatial dimension that is dimension |dim| of the result; -1: none. */
 static int spatial_number(const ConvolutionDimensionNumbers *labels, int dim) {
   for (int i = 0; i < labels->spatial_rank; i++) {
-    if (labels->output_spatial[i] == dim) return i;
+    if (labels->output.spatial[i] == dim) return i;
   }
   return -1;
 }
@@ -83,7 +83,7 @@ static bool convolution_window(const HloInstruction *old, int dim, MovingWindow 
   const ConvolutionDimensionNumbers *labels = hlo_instruction_dim_labels(old);
   int spatial = spatial_number(labels, dim);
   if (spatial < 0 || hlo_instruction_window(old) == NULL) return false;
-  *out = window_of(&hlo_instruction_window(old)->dims[spatial], (int)labels->input_spatial[spatial], dim);
+  *out = window_of(&hlo_instruction_window(old)->dims[spatial], (int)labels->input.spatial[spatial], dim);
   return true;
 }
 
@@ -169,8 +169,8 @@ static bool divided_window(Partitioner *partitioner, const HloInstruction *old, 
   const ConvolutionDimensionNumbers *labels = hlo_instruction_dim_labels(old);
   int spatial = spatial_number(labels, dim);
   if (spatial < 0) return false;
-  int kernel_dim = (int)labels->kernel_spatial[spatial];
-  *out = summed_window_of(&hlo_instruction_window(old)->dims[spatial], (int)labels->input_spatial[spatial], dim,
+  int kernel_dim = (int)labels->kernel.spatial[spatial];
+  *out = summed_window_of(&hlo_instruction_window(old)->dims[spatial], (int)labels->input.spatial[spatial], dim,
                           shape->dims[dim]);
   out->axes = operand_sharding(partitioner, old, factors, 1)->dims[kernel_dim];
   out->count = old->operands[1]->shape->dims[kernel_dim];
@@ -231,7 +231,7 @@ static void fit_window(const LocalWindow *local) {
     fitted->pad_low = local->runs[i].low;
     fitted->pad_high = local->runs[i].high;
     if (local->runs[i].window.is_summed)
-      fitted->size = local->made->operands[1]->shape->dims[labels->kernel_spatial[spatial_number(labels, dim)]];
+      fitted->size = local->made->operands[1]->shape->dims[labels->kernel.spatial[spatial_number(labels, dim)]];
   }
   Window *window = ARENA_NEW(arena, Window);
   *window = (Window){old->rank, dims};
@@ -288,10 +288,10 @@ static HloInstruction *with_neighbours(LocalWindow *local, int index, const Axis
 static const ShardingRule *summing_rule(Arena *arena, const HloInstruction *old, const ShardingRule *rule,
                                         int spatial) {
   const ConvolutionDimensionNumbers *labels = hlo_instruction_dim_labels(old);
-  int64_t kernel = labels->kernel_spatial[spatial];
-  SummedDim operands[2] = {{0, (int)labels->input_spatial[spatial]}, {1, (int)kernel}};
+  int64_t kernel = labels->kernel.spatial[spatial];
+  SummedDim operands[2] = {{0, (int)labels->input.spatial[spatial]}, {1, (int)kernel}};
   return sharding_rule_with_sum(arena, rule, old->operands[1]->shape->dims[kernel], operands, 2,
-                                (int)labels->output_spatial[spatial]);
+                                (int)labels->output.spatial[spatial]);
 }
 
 Status spmd_partition_convolution(Partitioner *partitioner, const HloInstruction *old) {

@@ -212,12 +212,12 @@ typedef struct ConvolutionDims {
 } ConvolutionDims;
 
 static ConvolutionDims convolution_dims(const ConvolutionDimensionNumbers *labels, int out) {
-  return (ConvolutionDims){.batch = {0, (int)labels->input_batch},
-                           .feature = {0, (int)labels->input_feature},
-                           .kernel_in = {1, (int)labels->kernel_input_feature},
-                           .kernel_out = {1, (int)labels->kernel_output_feature},
-                           .out_batch = {out, (int)labels->output_batch},
-                           .out_feature = {out, (int)labels->output_feature}};
+  return (ConvolutionDims){.batch = {0, (int)labels->input.batch},
+                           .feature = {0, (int)labels->input.feature},
+                           .kernel_in = {1, (int)labels->kernel.input_feature},
+                           .kernel_out = {1, (int)labels->kernel.output_feature},
+                           .out_batch = {out, (int)labels->output.batch},
+                           .out_feature = {out, (int)labels->output.feature}};
 }
 
 /* A dimension of groups, of which one operand's features or batches and the kernel's results are the slower part. */
@@ -254,7 +254,7 @@ static void convolution(RuleBuilder *builder) {
            dims.out_feature);
   for (int i = 0; windows != NULL && i < labels->spatial_rank; i++) {
     const WindowDimension *dim = &windows->dims[i];
-    RuleDim moved[2] = {{0, (int)labels->input_spatial[i]}, {out, (int)labels->output_spatial[i]}};
+    RuleDim moved[2] = {{0, (int)labels->input.spatial[i]}, {out, (int)labels->output.spatial[i]}};
     tie_two(builder, window_dimension_is_trivial(dim) ? FACTOR_PASS : FACTOR_PERMUTATION, moved[0], moved[1]);
   }
 }

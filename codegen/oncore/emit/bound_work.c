@@ -276,10 +276,10 @@ static double convolution_products(const HloInstruction *convolution) {
   const ConvolutionDimensionNumbers *dims = hlo_instruction_dim_labels(convolution);
   const Window *window = hlo_instruction_window(convolution);
   const Shape *image = convolution->operands[0]->shape, *made = convolution->shape;
-  double products = extent_of(made, dims->output_batch) * extent_of(made, dims->output_feature) *
-                    extent_of(convolution->operands[1]->shape, dims->kernel_input_feature);
+  double products = extent_of(made, dims->output.batch) * extent_of(made, dims->output.feature) *
+                    extent_of(convolution->operands[1]->shape, dims->kernel.input_feature);
   for (int i = 0; window != NULL && i < window->rank; i++) {
-    products *= real_taps(&window->dims[i], made->dims[dims->output_spatial[i]], image->dims[dims->input_spatial[i]]);
+    products *= real_taps(&window->dims[i], made->dims[dims->output.spatial[i]], image->dims[dims->input.spatial[i]]);
   }
   return products;
 }

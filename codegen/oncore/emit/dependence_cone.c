@@ -376,28 +376,28 @@ static void walk_convolution(ConeWalk *walk, const HloInstruction *convolution, 
   int64_t groups = hlo_instruction_int(convolution, HLO_ATTR_FEATURE_GROUP_COUNT, 1);
   if (!part->any || hlo_instruction_int(convolution, HLO_ATTR_BATCH_GROUP_COUNT, 1) != 1) return;
   if (!has_parts(kernel->shape) || !has_parts(convolution->shape)) return;
-  if (dims->input_rank != dims->spatial_rank + 2 || dims->output_rank != dims->spatial_rank + 2) return;
-  if (dims->input_batch < 0 || dims->input_feature < 0 || dims->output_batch < 0 || dims->output_feature < 0) return;
-  int64_t features = part->counts[dims->input_feature];
-  int64_t in_group = image->shape->dims[dims->input_feature] / groups;
-  int64_t out_group = convolution->shape->dims[dims->output_feature] / groups;
+  if (dims->input.rank != dims->spatial_rank + 2 || dims->output.rank != dims->spatial_rank + 2) return;
+  if (dims->input.batch < 0 || dims->input.feature < 0 || dims->output.batch < 0 || dims->output.feature < 0) return;
+  int64_t features = part->counts[dims->input.feature];
+  int64_t in_group = image->shape->dims[dims->input.feature] / groups;
+  int64_t out_group = convolution->shape->dims[dims->output.feature] / groups;
   int64_t met = (features + in_group - 1) / in_group; /* groups */
   ConePart made = {.any = true, .is_scattered = part->is_scattered}, asked = whole_part(kernel->shape);
-  made.counts[dims->output_batch] = part->counts[dims->input_batch];
-  made.counts[dims->output_feature] = met * out_group;
-  if (dims->kernel_output_feature >= 0) asked.counts[dims->kernel_output_feature] = met * out_group;
-  if (dims->kernel_input_feature >= 0) asked.counts[dims->kernel_input_feature] = groups == 1 ? features : 1;
-  double share = (double)part->counts[dims->input_batch] / (double)image->shape->dims[dims->input_batch] *
-                 (double)features / (double)image->shape->dims[dims->input_feature];
+  made.counts[dims->output.batch] = part->counts[dims->input.batch];
+  made.counts[dims->output.feature] = met * out_group;
+  if (dims->kernel.output_feature >= 0) asked.counts[dims->kernel.output_feature] = met * out_group;
+  if (dims->kernel.input_feature >= 0) asked.counts[dims->kernel.input_feature] = groups == 1 ? features : 1;
+  double share = (double)part->counts[dims->input.batch] / (double)image->shape->dims[dims->input.batch] *
+                 (double)features / (double)image->shape->dims[dims->input.feature];
   for (int i = 0; i < dims->spatial_rank; i++) {
-    int64_t elements = image->shape->dims[dims->input_spatial[i]];
-    int64_t positions = convolution->shape->dims[dims->output_spatial[i]];
+    int64_t elements = image->shape->dims[dims->input.spatial[i]];
+    int64_t positions = convolution->shape->dims[dims->output.spatial[i]];
     WindowReach reach = reach_along(walk, hlo_instruction_window(convolution), i, elements, positions,
-                                    part->counts[dims->input_spatial[i]], part->is_scattered);
+                                    part->counts[dims->input.spatial[i]], part->is_scattered);
     if (reach.positions == 0) return;
-    made.counts[dims->output_spatial[i]] = reach.positions;
-    int64_t taps = kernel->shape->dims[dims->kernel_spatial[i]];
-    asked.counts[dims->kernel_spatial[i]] = reach.taps;
+    made.counts[dims->output.spatial[i]] = reach.positions;
+    int64_t taps = kernel->shape->dims[dims->kernel.spatial[i]];
+    asked.counts[dims->kernel.spatial[i]] = reach.taps;
     share *= (double)reach.pairs / ((double)positions * (double)taps);
     const Window *window = hlo_instruction_window(convolution);
     bool is_dense = window == NULL || (window->dims[i].window_dilation == 1 && window->dims[i].base_dilation == 1);
@@ -471,8 +471,8 @@ static bool uses_taps(Arena *arena, const Window *window, int d, int64_t element
 static bool convolution_uses_all(Arena *arena, const HloInstruction *convolution, int32_t operand) {
   const ConvolutionDimensionNumbers *dims = hlo_instruction_dim_labels(convolution);
   for (int i = 0; i < dims->spatial_rank; i++) {
-    int64_t elements = convolution->operands[0]->shape->dims[dims->input_spatial[i]];
-    int64_t positions = convolution->shape->dims[dims->output_spatial[i]];
+    int64_t elements = convolution->operands[0]->shape->dims[dims->input.spatial[i]];
+    int64_t positions = convolution->shape->dims[dims->output.spatial[i]];
     bool uses = elements > 0 && (operand == 0 ? uses_image : uses_taps)(arena, hlo_instruction_window(convolution), i,
                                                                         elements, positions);
     if (!uses) return false;
