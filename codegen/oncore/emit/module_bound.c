@@ -3,69 +3,17 @@
 #include <math.h>
 
 #include "base/arena.h"
+#include "codegen/oncore/emit/bound_bytes.h"
 #include "codegen/oncore/emit/bound_drain.h"
 #include "codegen/oncore/emit/bound_order.h"
 #include "codegen/oncore/emit/bound_turn.h"
 #include "codegen/oncore/emit/bound_work.h"
 
-/* --- bytes --- */
-
-static int64_t bytes_read(const HloInstruction *value);
-
-/* The most that any of the parameters that |value| is inside of |fusion| is read. */
-static int64_t bytes_read_inside(const HloInstruction *fusion, const HloInstruction *value) {
-  int64_t most = 0;
-  for (int32_t i = 0; i < fusion->operand_count; i++) {
-    if (fusion->operands[i] != value) continue;
-    int64_t here = bytes_read(hlo_instruction_called(fusion, 0)->parameters.data[i]);
-    if (here > most) most = here;
-  }
-  return most;
-}
-
-/* What makes each element of one of its first operand reads no more of them than it makes. */
-static bool reads_what_it_makes(const HloInstruction *user, const HloInstruction *value) {
-  OpAccess access = hlo_opcode_info(user->opcode)->access;
-  return user->operands[0] == value && shape_is_array(user->shape) && access != ACCESS_WINDOW && access != ACCESS_WHOLE;
-}
-
-static int64_t bytes_read_by(const HloInstruction *user, const HloInstruction *value) {
-  int64_t whole = shape_byte_size(value->shape);
-  if (user->opcode == HLO_FUSION) return bytes_read_inside(user, value);
-  if (user->opcode == HLO_BITCAST) return bytes_read(user);
-  if (hlo_opcode_has(user->opcode, OP_TUPLES | OP_CONTROL_FLOW) || user->opcode == HLO_CUSTOM_CALL) return 0;
-  if (hlo_opcode_has(user->opcode, OP_IN_PLACE)) return user->operands[0] == value ? 0 : whole;
-  if (!reads_what_it_makes(user, value)) return whole;
-  int64_t made = shape_element_count(user->shape) * type_storage_bytes(value->shape->type);
-  return made < whole ? made : whole;
-}
-
-/* Bytes of |value| that its users read at least: two of them may read the same ones. */
-static int64_t bytes_read(const HloInstruction *value) {
-  int64_t most = 0;
-  if (!shape_is_array(value->shape)) return 0;
-  for (int32_t u = 0; u < value->user_count; u++) {
-    int64_t here = bytes_read_by(value->users[u], value);
-    if (here > most) most = here;
-  }
-  return most;
-}
-
-static int64_t bytes_written(const HloInstruction *value) {
-  if (value->opcode == HLO_TUPLE) {
-    int64_t sum = 0;
-    for (int32_t i = 0; i < value->operand_count; i++) sum += bytes_written(value->operands[i]);
-    return sum;
-  }
-  if (value->opcode == HLO_FUSION) return bytes_written(hlo_instruction_called(value, 0)->root);
-  if (value->opcode == HLO_BITCAST) return bytes_written(value->operands[0]);
-  if (value->opcode == HLO_DYNAMIC_UPDATE_SLICE) return shape_byte_size(value->operands[1]->shape);
-  if (hlo_opcode_has(value->opcode, OP_TUPLES | OP_CONTROL_FLOW | OP_IN_PLACE)) return 0;
-  if (value->opcode == HLO_PARAMETER || value->opcode == HLO_CUSTOM_CALL) return 0;
-  return shape_is_array(value->shape) ? shape_byte_size(value->shape) : 0;
-}
-
 /* --- together --- */
+
+static int64_t bytes_loaded(const ModuleBound *bound) {
+  return bound->argument_bytes + bound->again_bytes;
+}
 
 /* |bytes| over the queues that |moves| them, each at its own rate.  |moved|: where there is no choice. */
 static void share_bytes(const MachineDescription *machine, int64_t bytes, bool (*moves)(const MachineQueue *queue),
@@ -131,28 +79,28 @@ static double memory_cycles(const MachineDescription *machine, const HloComputat
   double of_load = idle_share(machine, load, store), of_store = idle_share(machine, store, load);
   RowPrices prices = {of_load * (double)load->row, of_store * (double)store->row, 1 / rate};
   double rows = bound_turn_find(entry, machine, &prices);
-  double loads = (double)least_commands(machine, bound->argument_bytes, bound->argument_count);
+  double loads = (double)least_commands(machine, bytes_loaded(bound), bound->argument_count);
   double stores = (double)least_commands(machine, bound->result_bytes, bound->result_count);
   double load_setup = (double)(load->setup - (rows > 0 ? load->row : 0)); /* the first row is not counted twice */
   double store_setup = (double)(store->setup - (rows > 0 ? store->row : 0));
   double setups = fmax(0, of_load * loads * load_setup) + fmax(0, of_store * stores * store_setup);
-  return (double)(bound->argument_bytes + bound->result_bytes) / rate + setups + rows;
+  return (double)(bytes_loaded(bound) + bound->result_bytes) / rate + setups + rows;
 }
 
 static QueueLimit longest(Arena *scratch, const MachineDescription *machine, const ModuleBound *bound) {
   double *cycles = ARENA_NEW_ARRAY(scratch, double, machine->queue_count);
   int64_t *moved = ARENA_NEW_ARRAY(scratch, int64_t, machine->queue_count);
   int32_t executors = bound_executors(machine);
-  share_bytes(machine, bound->argument_bytes, machine_queue_loads, cycles, moved);
+  share_bytes(machine, bytes_loaded(bound), machine_queue_loads, cycles, moved);
   share_bytes(machine, bound->result_bytes, machine_queue_stores, cycles, moved);
-  share_setups(machine, least_commands(machine, bound->argument_bytes, bound->argument_count), machine_queue_loads,
+  share_setups(machine, least_commands(machine, bytes_loaded(bound), bound->argument_count), machine_queue_loads,
                cycles);
   share_setups(machine, least_commands(machine, bound->result_bytes, bound->result_count), machine_queue_stores,
                cycles);
   for (int32_t q = 0; q < machine->queue_count; q++) {
     if (machine->queues[q].kind == QUEUE_EXEC) cycles[q] += (bound->work_cycles + bound->launch_cycles) / executors;
   }
-  QueueWork work = {.cycles = cycles, .bytes = bound->argument_bytes + bound->result_bytes, .moved = moved};
+  QueueWork work = {.cycles = cycles, .bytes = bytes_loaded(bound) + bound->result_bytes, .moved = moved};
   if (bound->dot_bytes > (double)work.bytes) work.bytes = (int64_t)bound->dot_bytes;
   return queue_bound(machine, &work);
 }
@@ -164,7 +112,7 @@ static bool is_for_kernels(const Shape *shape) {
 static void add_arguments(ModuleBound *bound, const HloComputation *entry) {
   for (int64_t p = 0; p < entry->parameters.count; p++) {
     const HloInstruction *parameter = entry->parameters.data[p];
-    int64_t bytes = bytes_read(parameter);
+    int64_t bytes = bound_bytes_read(parameter);
     bound->argument_bytes += bytes;
     bound->argument_count += bytes > 0 && is_for_kernels(parameter->shape);
   }
@@ -172,10 +120,10 @@ static void add_arguments(ModuleBound *bound, const HloComputation *entry) {
 
 static void add_results(ModuleBound *bound, const HloInstruction *root) {
   int32_t count = root->opcode == HLO_TUPLE ? root->operand_count : 1;
-  bound->result_bytes = bytes_written(root);
+  bound->result_bytes = bound_bytes_written(root);
   for (int32_t i = 0; i < count; i++) {
     const HloInstruction *result = root->opcode == HLO_TUPLE ? root->operands[i] : root;
-    bound->result_count += is_for_kernels(result->shape) && bytes_written(result) > 0;
+    bound->result_count += is_for_kernels(result->shape) && bound_bytes_written(result) > 0;
   }
 }
 
@@ -187,6 +135,7 @@ ModuleBound module_bound_find(const HloModule *module, const MachineDescription 
   bound.launch_cycles = work.launch_cycles;
   add_arguments(&bound, module->entry);
   add_results(&bound, module->entry->root);
+  bound.again_bytes = bound_bytes_again(module, machine);
   bound.limit = longest(scratch, machine, &bound);
   double memory = memory_cycles(machine, module->entry, &bound);
   if (memory > bound.limit.cycles) bound.limit = (QueueLimit){LIMIT_MEMORY, -1, memory};

@@ -5,11 +5,13 @@
  * nobody knows how often a loop runs, once, and of branches each, so that there it is no bound of every run.
  *
  * Bytes.  Arguments are read once and results written once, as far as the text alone shows: of an argument that only
- * slices and gathers read, their bytes; nothing for what loops, branches and calls pass on.  A dot of M×K by K×N values
- * with a Buffer of S values moves at least 2MNK/√S − 2S of them, in whatever order it is done (T. Smith, B. Lowery,
- * J. Langou, R. van de Geijn: "A Tight I/O Lower Bound for Matrix Multiplication", 2017).  The module moves at least as
- * much as its arguments and results are, and at least as much as its dots do.  Where one queue loads and another one
- * stores, they share memory while both move, and the one with more to move goes on alone at its own rate.
+ * slices and gathers read, their bytes; of one that a loop gets, what an iteration reads; of results, nothing for what
+ * loops, branches and calls pass on.  What iterations read and do not change is loaded again as far as it is more than
+ * the Buffer (bound_bytes.h).  A dot of M×K by K×N values with a Buffer of S values moves at least 2MNK/√S − 2S of
+ * them, in whatever order it is done (T. Smith, B. Lowery, J. Langou, R. van de Geijn: "A Tight I/O Lower Bound for
+ * Matrix Multiplication", 2017).  The module moves at least as much as its arguments and results are, and at least as
+ * much as its dots do.  Where one queue loads and another one stores, they share memory while both move, and the one
+ * with more to move goes on alone at its own rate.
  *
  * Each array that is read or written takes a command of a queue that moves, and its setup, and so does what the Buffer
  * holds at once: no command moves more.  While a transfer begins or changes rows memory is not fully used where the
@@ -28,6 +30,7 @@
 typedef struct ModuleBound {
   int64_t argument_bytes, result_bytes;
   int64_t argument_count, result_count; /* arrays that are read and written, a command each at least */
+  int64_t again_bytes;                  /* of what loops load once more in each iteration */
   double dot_bytes;                     /* 2MNK/√S − 2S, over all dots */
   double work_cycles;                   /* of all operations */
   double launch_cycles;                 /* of the commands that these take at least */

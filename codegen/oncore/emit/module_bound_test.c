@@ -170,6 +170,39 @@ static void module_bound_counts_rounds_of_loops(void **state) {
   assert_true(bound.launch_cycles == (25 + 1) * 16);
 }
 
+/* Weights of 512 KiB in a Buffer of 256: what there is beyond that comes again in all of 25 rounds but the first, also
+ * where two leaves are the same weights, and not where the rounds change them. */
+static void module_bound_loads_again_what_loops_cannot_keep(void **state) {
+#define ROUNDS(second, next)                                                                            \
+  "HloModule m\n"                                                                                       \
+  "condition { s = (s32[], f32[8,512], f32[512,256], f32[256,512]) parameter(0)\n"                      \
+  "  i = s32[] get-tuple-element(s), index=0\n"                                                         \
+  "  n = s32[] constant(25) ROOT more = pred[] compare(i, n), direction=LT }\n"                         \
+  "body { s = (s32[], f32[8,512], f32[512,256], f32[256,512]) parameter(0)\n"                           \
+  "  i = s32[] get-tuple-element(s), index=0 x = f32[8,512] get-tuple-element(s), index=1\n"            \
+  "  v = f32[512,256] get-tuple-element(s), index=2 w = f32[256,512] get-tuple-element(s), index=3\n"   \
+  "  one = s32[] constant(1) j = s32[] add(i, one)\n"                                                   \
+  "  y = f32[8,256] dot(x, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"                    \
+  "  z = f32[8,512] dot(y, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"                    \
+  "  u = f32[256,512] negate(w)\n"                                                                      \
+  "  ROOT t = (s32[], f32[8,512], f32[512,256], f32[256,512]) tuple(j, z, v, " next                     \
+  ") }\n"                                                                                               \
+  "ENTRY e { x = f32[8,512] parameter(0) v = f32[512,256] parameter(1) w = f32[256,512] parameter(2)\n" \
+  "  same = f32[256,512] bitcast(v) zero = s32[] constant(0)\n"                                         \
+  "  t = (s32[], f32[8,512], f32[512,256], f32[256,512]) tuple(zero, x, v, " second                     \
+  ")\n"                                                                                                 \
+  "  o = (s32[], f32[8,512], f32[512,256], f32[256,512]) while(t), condition=condition, body=body\n"    \
+  "  ROOT r = f32[8,512] get-tuple-element(o), index=1 }\n"
+  int64_t weights = 512 * 256 * 4, buffer = 262144;
+  ModuleBound both = bound_of(*state, ROUNDS("w", "w"), "vp-ref");
+  assert_int_equal(both.again_bytes, 24 * (2 * weights - buffer));
+  assert_true(both.limit.cycles >= (double)(both.again_bytes + 2 * weights) / 32);
+  assert_int_equal(bound_of(*state, ROUNDS("same", "w"), "vp-ref").again_bytes, 24 * (weights - buffer));
+  assert_int_equal(bound_of(*state, ROUNDS("w", "u"), "vp-ref").again_bytes, 24 * (weights - buffer));
+  assert_int_equal(bound_of(*state, ROUNDS("w", "w"), "vtcm4m").again_bytes, 0);
+#undef ROUNDS
+}
+
 /* Three products of 2 x 2 parts (Gauss), of 32 numbers each; two where a factor is real. */
 static void module_bound_counts_parts_of_complex_numbers(void **state) {
   assert_true(work_of(*state,
@@ -338,6 +371,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(module_bound_reads_what_slices_read, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_writes_what_updates_write, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_counts_rounds_of_loops, create, destroy),
+      cmocka_unit_test_setup_teardown(module_bound_loads_again_what_loops_cannot_keep, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_counts_parts_of_complex_numbers, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_of_complex_numbers_is_their_parts, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_of_sort_is_comparisons, create, destroy),

@@ -318,6 +318,7 @@ static void print_bound(StringBuilder *out, const ModulePlans *plans, double cyc
   const ModuleBound *bound = &plans->bound;
   sb_printf(out, "  the module: %" PRId64 " bytes of arguments and %" PRId64 " of results", bound->argument_bytes,
             bound->result_bytes);
+  if (bound->again_bytes > 0) sb_printf(out, ", %" PRId64 " that loops load again", bound->again_bytes);
   if (bound->dot_bytes > 0) sb_printf(out, ", %.0f bytes for its dots", bound->dot_bytes);
   sb_printf(out, ", %.0f cycles of operations and %.0f of their launches\n", bound->work_cycles, bound->launch_cycles);
   sb_printf(out, "  bound %.0f cycles (limited by %s), efficiency %.1f %%\n", bound->limit.cycles,
@@ -360,6 +361,7 @@ static void json_bound(JsonWriter *json, const ModulePlans *plans, double cycles
   json_begin_object(json);
   json_field_int(json, "argument_bytes", bound->argument_bytes);
   json_field_int(json, "result_bytes", bound->result_bytes);
+  json_field_int(json, "again_bytes", bound->again_bytes);
   json_field_double(json, "dot_bytes", bound->dot_bytes);
   json_field_double(json, "work_cycles", bound->work_cycles);
   json_field_double(json, "launch_cycles", bound->launch_cycles);
