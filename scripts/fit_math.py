@@ -41,8 +41,8 @@ def factorial_tail(first, sign=1):
     return value
 
 
-# A step for which the values at the first multiples are nearly floats, as in PIECES.
-TANH_STEP = 2413 / 4096
+# The nearest multiple of it is found by additions alone.
+TANH_STEP = 1 / 2
 ROOT = sqrt(mpf(2))
 QUARTER = (pi / 4) ** 2
 PIECE = (pi / 32) ** 2
@@ -150,7 +150,6 @@ TABLES = [
     ("log_factor_double", "c, about 1/x where x between 3/4 and 3/2 has the first four digits k: c·x - 1 is exact", lambda k: mpf(LOG_FACTORS[k]) / 32),
     ("log_high_double", "multiples of 2^-42 next to -log c", log_high_double),
     ("log_low_double", "what these lack", lambda k: -log(mpf(LOG_FACTORS[k]) / 32) - log_high_double(k)),
-    ("tanh", "tanh of multiples of 2413/4096, the last as far as that of larger ones: 1", lambda k: tanh(k * mpf(TANH_STEP)) if k < 15 else 1),
 ]
 
 
@@ -175,6 +174,7 @@ def sine(k):
 LONG_TABLES = [
     ("sine", "sin(k·π/16)", sine),
     ("sine_low", "what these lack as f32", lambda k: sine(k) - mpf(single(sine(k)))),
+    ("tanh", "tanh of halves", lambda k: tanh(k * mpf(TANH_STEP))),
     ("log_factor", "c, about 1/x where x between 3/4 and 3/2 has the first five digits k", log_factor),
     ("log_high", "multiples of 2^-16 next to -log c", log_high),
     ("log_low", "what these lack", lambda k: -log(mpf(log_factor(k))) - mpf(log_high(k))),

@@ -119,8 +119,8 @@ const MathFit fit_asin_double = {
      0x1.758f3d10754acp-7, 0x1.ca1e69ee867a4p-7, 0x1.1c49fbd219d6bp-6, 0x1.6e8bde4b1cf14p-6, 0x1.f1c71a9983105p-6,
      0x1.6db6db72092e3p-5, 0x1.333333332e190p-4, 0x1.5555555555577p-3}};
 
-/* (tanh t - t) / t³ in t², |t| <= half a step: error 2^-26.5 */
-const MathFit fit_tanh_single = {3, {-0x1.9d8087dfb7b72p-5, 0x1.10b5d16943ce9p-3, -0x1.5554adab66ba1p-2}};
+/* (tanh t - t) / t³ in t², |t| <= half a step: error 2^-28.3 */
+const MathFit fit_tanh_single = {3, {-0x1.a53a20d72ed97p-5, 0x1.10e0ddb718cd0p-3, -0x1.555515628e941p-2}};
 
 /* (tanh x - x) / x³ in x², |x| <= 0.55: error 2^-58.4 */
 const MathFit fit_tanh_double = {
@@ -206,12 +206,6 @@ const MathTable table_log_low_double = {{0x0.0p+0, 0x1.3115c3abd47dap-45, 0x1.1e
                                          0x1.297137d9f158fp-44, 0x1.5b967f4471dfcp-44, 0x1.a342c2af0003cp-45,
                                          0x1.4b4641b664613p-44, 0x1.d599e83368e91p-45, 0x0.0p+0}};
 
-/* tanh of multiples of 2413/4096, the last as far as that of larger ones: 1 */
-const MathTable table_tanh = {{0x0.0p+0, 0x1.0efaa9f9d039fp-1, 0x1.a75e2bee4afcep-1, 0x1.e2fa60fd7e03fp-1,
-                               0x1.f6e335f77a789p-1, 0x1.fd2d752fb0f54p-1, 0x1.ff2128747ed71p-1, 0x1.ffbb5cfadb9b6p-1,
-                               0x1.ffeade36c38d2p-1, 0x1.fff97ea340c34p-1, 0x1.fffdff59b66e8p-1, 0x1.ffff62315012ap-1,
-                               0x1.ffffcf6c3d394p-1, 0x1.fffff10bf499cp-1, 0x1.fffffb65a1702p-1, 0x1.0000000000000p+0}};
-
 /* sin(k·π/16) */
 const MathLongTable table_sine = {{0x0.0p+0,
                                    0x1.8f8b83c69a60bp-3,
@@ -279,6 +273,40 @@ const MathLongTable table_sine_low = {{0x0.0p+0,
                                        0x1.9465cde4da22ep-27,
                                        -0x1.abaa58b469891p-28,
                                        0x1.cb2cfaa4da337p-30}};
+
+/* tanh of halves */
+const MathLongTable table_tanh = {{0x0.0p+0,
+                                   0x1.d9353d7568af3p-2,
+                                   0x1.85efab514f394p-1,
+                                   0x1.cf6f9786df577p-1,
+                                   0x1.ed9505e1bc3d4p-1,
+                                   0x1.f9258260a71c2p-1,
+                                   0x1.fd77d111a0b00p-1,
+                                   0x1.ff112c63a9077p-1,
+                                   0x1.ffa81708a0b42p-1,
+                                   0x1.ffdfa72153983p-1,
+                                   0x1.fff419668df11p-1,
+                                   0x1.fffb9f2fc1e91p-1,
+                                   0x1.fffe63abe253cp-1,
+                                   0x1.ffff684fec9b9p-1,
+                                   0x1.ffffc832750f2p-1,
+                                   0x1.ffffeb78a3c73p-1,
+                                   0x1.fffff872a91f8p-1,
+                                   0x1.fffffd38c39f0p-1,
+                                   0x1.fffffefa59d78p-1,
+                                   0x1.ffffff9fbea41p-1,
+                                   0x1.ffffffdc96f35p-1,
+                                   0x1.fffffff2f9279p-1,
+                                   0x1.fffffffb352ddp-1,
+                                   0x1.fffffffe3cad8p-1,
+                                   0x1.ffffffff59f7cp-1,
+                                   0x1.ffffffffc2eb9p-1,
+                                   0x1.ffffffffe987bp-1,
+                                   0x1.fffffffff7bbdp-1,
+                                   0x1.fffffffffcf58p-1,
+                                   0x1.fffffffffee1ap-1,
+                                   0x1.ffffffffff96ap-1,
+                                   0x1.ffffffffffd94p-1}};
 
 /* c, about 1/x where x between 3/4 and 3/2 has the first five digits k */
 const MathLongTable table_log_factor = {

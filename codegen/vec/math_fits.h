@@ -41,10 +41,9 @@ extern const MathFit fit_tanh_single, fit_tanh_double;
 extern const MathFit fit_erf_single, fit_erf_near_double, fit_erf_far_double, fit_erfc_single, fit_erfc_double;
 extern const MathFit fit_cbrt;
 
-extern const MathTable table_power, table_power_low, table_tanh;
+extern const MathTable table_power, table_power_low;
 extern const MathTable table_log_factor_double, table_log_high_double, table_log_low_double;
-extern const MathLongTable table_log_factor, table_log_high, table_log_low, table_sine, table_sine_low;
-#define TABLE_TANH_STEP (2413 / 4096.0)
+extern const MathLongTable table_tanh, table_log_factor, table_log_high, table_log_low, table_sine, table_sine_low;
 extern const MathPieces pieces_erf, pieces_erfc;
 
 #endif

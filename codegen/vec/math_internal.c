@@ -340,6 +340,12 @@ MathPlace m_place(const Math *m, LLVMValueRef x, double step) {
   return (MathPlace){size, m_bits(m, n.sum), m_fma(m, n.value, m_const(m, -step), size)};
 }
 
+MathPlace m_place_by_halves(const Math *m, LLVMValueRef x) {
+  LLVMValueRef size = m_at_most(m, m_abs(m, x), (MATH_LONG_TABLE_SIZE - 0.51) / 2), anchor = m_const(m, magic(m) / 2);
+  LLVMValueRef sum = m_add(m, size, anchor);
+  return (MathPlace){size, m_bits(m, sum), m_sub(m, size, m_sub(m, sum, anchor))};
+}
+
 LLVMValueRef m_pieces(const Math *m, const MathPlace *place, const MathPieces *pieces) {
   LLVMValueRef sum = m_lookup(m, place->index, &pieces->terms[0]);
   for (int i = 1; i < pieces->count; i++) {

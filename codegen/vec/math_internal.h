@@ -90,6 +90,8 @@ typedef struct MathPlace {
   LLVMValueRef size, index, rest;
 } MathPlace;
 MathPlace m_place(const Math *m, LLVMValueRef x, double step);
+/* The same with a step of 1/2 and 32 of them, for |x| up to 15.74: by additions alone. */
+MathPlace m_place_by_halves(const Math *m, LLVMValueRef x);
 /* The function of place->size, where there are tables; |place| is by the pieces' step.  NaN stays. */
 LLVMValueRef m_pieces(const Math *m, const MathPlace *place, const MathPieces *pieces);
 

@@ -141,8 +141,8 @@ VEC_RULE(vec_math_expm1) {
 
 /* tanh(c + t) = (tanh c + tanh t) / (1 + tanh c · tanh t), tanh c from a table. */
 static LLVMValueRef tanh_by_table(const Math *m, LLVMValueRef x) {
-  MathPlace place = m_place(m, x, TABLE_TANH_STEP);
-  LLVMValueRef at = m_lookup(m, place.index, &table_tanh), square = m_mul(m, place.rest, place.rest);
+  MathPlace place = m_place_by_halves(m, x);
+  LLVMValueRef at = m_lookup_long(m, place.index, &table_tanh), square = m_mul(m, place.rest, place.rest);
   LLVMValueRef cube = m_mul(m, square, place.rest);
   LLVMValueRef beyond = m_fma(m, cube, m_polynomial(m, square, &fit_tanh_single), place.rest);
   LLVMValueRef quotient = m_div(m, m_add(m, at, beyond), m_fma(m, at, beyond, m_const(m, 1)));
