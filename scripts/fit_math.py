@@ -160,9 +160,19 @@ def log_factor(k):
     return 1.0 if k in (0, 31) else round(steps / middle) / steps
 
 
+# ln 2 in two parts, as codegen/vec/vec_math_log.c multiplies the exponent by.
+LN_2_HIGH, LN_2_LOW = float.fromhex("0x1.62ep-1"), float.fromhex("0x1.0bfbe8e8p-15")
+
+
 def log_high(k):
-    """-log of log_factor(k), as far as its sum with a multiple of the upper part of ln 2 is a float."""
-    return float(mp.nint(-log(mpf(log_factor(k))) * 65536)) / 65536
+    """-log of log_factor(k), as far as its sum with a multiple of the upper part of ln 2 is a float; and that part where x is below 1, since its
+    exponent is one less."""
+    return float(mp.nint(-log(mpf(log_factor(k))) * 65536)) / 65536 + LN_2_HIGH * (k >= 16)
+
+
+def log_low(k):
+    """What log_high(k) lacks."""
+    return -log(mpf(log_factor(k))) - mpf(log_high(k)) + (mpf(LN_2_HIGH) + mpf(LN_2_LOW)) * (k >= 16)
 
 
 def sine(k):
@@ -176,8 +186,8 @@ LONG_TABLES = [
     ("sine_low", "what these lack as f32", lambda k: sine(k) - mpf(single(sine(k)))),
     ("tanh", "tanh of halves", lambda k: tanh(k * mpf(TANH_STEP))),
     ("log_factor", "c, about 1/x where x between 3/4 and 3/2 has the first five digits k", log_factor),
-    ("log_high", "multiples of 2^-16 next to -log c", log_high),
-    ("log_low", "what these lack", lambda k: -log(mpf(log_factor(k))) - mpf(log_high(k))),
+    ("log_high", "multiples of 2^-16 next to -log c, more by the upper part of ln 2 where x is below 1", log_high),
+    ("log_low", "what these lack, with the lower part", log_low),
 ]
 
 

@@ -69,7 +69,8 @@ static LLVMValueRef log_specials(const Math *m, LLVMValueRef x, LLVMValueRef res
   return m_select(m, m_compare_to(m, LLVMRealULT, x, 0), m_nan(m), result);
 }
 
-/* A significand between 3/4 and 3/2, and the exponent. */
+/* A significand between 3/4 and 3/2, and the exponent; of f32 that of x, which is one less where the significand is
+ * below 1: the tables add it. */
 typedef struct LogCut {
   LLVMValueRef significand, e;
 } LogCut;
@@ -97,8 +98,8 @@ static LogCut cut_by_instruction(const Math *m, LLVMValueRef x) {
   const char *exponent = exponents[m->is_double][width];
   LogCut parts = {.significand = vec_intrinsic(m->vec, significands[m->is_double][width], NULL, 0, cut, 4 + extra)};
   LLVMValueRef of_x[] = {x, zeros, mask, rounding}, of_significand[] = {parts.significand, zeros, mask, rounding};
-  parts.e = m_sub(m, vec_intrinsic(m->vec, exponent, NULL, 0, of_x, 3 + extra),
-                  vec_intrinsic(m->vec, exponent, NULL, 0, of_significand, 3 + extra));
+  parts.e = vec_intrinsic(m->vec, exponent, NULL, 0, of_x, 3 + extra);
+  if (m->is_double) parts.e = m_sub(m, parts.e, vec_intrinsic(m->vec, exponent, NULL, 0, of_significand, 3 + extra));
   return parts;
 }
 
