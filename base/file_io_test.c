@@ -3,9 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,35 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-typedef struct Fixture {
-  Arena *arena;
-  DiagSink diag;
-  char folder[64];
-} Fixture;
-
-static int create(void **state) {
-  Arena *arena = arena_create();
-  Fixture *fixture = ARENA_NEW(arena, Fixture);
-  fixture->arena = arena;
-  diag_sink_init(&fixture->diag, arena);
-  strcpy(fixture->folder, "/tmp/xlac-file-io-XXXXXX");
-  *state = fixture;
-  return mkdtemp(fixture->folder) != NULL ? 0 : -1;
-}
-
-static int destroy(void **state) {
-  Fixture *fixture = *state;
-  char *command = arena_printf(fixture->arena, "rm -rf '%s'", fixture->folder);
-  int status = system(command);
-  arena_destroy(fixture->arena);
-  return status;
-}
-
-static const char *path_of(Fixture *fixture, const char *name) {
-  return arena_printf(fixture->arena, "%s/%s", fixture->folder, name);
-}
+#include "base/folder_testing.h"
 
 static void write_plain(const char *path, const char *text) {
   FILE *file = fopen(path, "w");
@@ -64,7 +33,7 @@ static bool exists(const char *path) {
 
 /* Files in the folder, whatever their names. */
 static int count_files(const Fixture *fixture) {
-  DIR *directory = opendir(fixture->folder);
+  DIR *directory = opendir(fixture->folder.path);
   assert_non_null(directory);
   int count = 0;
   for (const struct dirent *entry; (entry = readdir(directory)) != NULL;) {
@@ -129,7 +98,7 @@ static void read_absent_or_folder_is_located_error(void **state) {
   assert_int_equal(file_read(fixture->arena, path_of(fixture, "no"), &fixture->diag, &content), STATUS_IO);
   assert_string_equal(fixture->diag.last->code, "io-read");
   assert_true(sv_ends_with(fixture->diag.last->message, SV("/no': No such file or directory")));
-  assert_int_equal(file_read(fixture->arena, fixture->folder, &fixture->diag, &content), STATUS_IO);
+  assert_int_equal(file_read(fixture->arena, fixture->folder.path, &fixture->diag, &content), STATUS_IO);
   assert_true(sv_ends_with(fixture->diag.last->message, SV("': Is a directory")));
 }
 
@@ -163,7 +132,7 @@ static void add_to_absent_folder_or_over_folder_fails(void **state) {
   OutputFiles *files = output_files_create(fixture->arena);
   assert_int_equal(output_files_add(files, path_of(fixture, "no/a"), SV("x"), &fixture->diag), STATUS_IO);
   assert_string_equal(fixture->diag.last->code, "io-write");
-  assert_int_equal(output_files_add(files, fixture->folder, SV("x"), &fixture->diag), STATUS_IO);
+  assert_int_equal(output_files_add(files, fixture->folder.path, SV("x"), &fixture->diag), STATUS_IO);
   assert_int_equal(output_files_commit(files, &fixture->diag), STATUS_OK);
   assert_int_equal(count_files(fixture), 0);
 }
