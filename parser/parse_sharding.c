@@ -16,7 +16,7 @@ typedef struct ShardingText {
   HloSharding *sharding;
   uint64_t kinds; /* bit per kind word */
   int64_t device_count;
-  bool has_tile, has_iota, has_last_dims;
+  bool has_tile, has_iota;
   SourceLoc loc;
 } ShardingText;
 

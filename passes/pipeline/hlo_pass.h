@@ -26,7 +26,7 @@ typedef enum HloCallbacks {
   HLO_CALLBACKS_CALL    /* they call what has their name */
 } HloCallbacks;
 
-enum { HLO_DEFAULT_EFFORT = 5, HLO_MOST_EFFORT = 9 };
+enum { HLO_DEFAULT_EFFORT = 5 };
 
 /* What memory-reducer leaves word of to the passes after it; zeroes: what is fastest. */
 typedef struct HloMemoryTuning {

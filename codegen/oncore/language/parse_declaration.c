@@ -45,7 +45,7 @@ static bool shape_bytes(const int64_t *extents, int32_t count, PrimitiveType typ
 
 typedef struct Properties {
   SourceLoc loc, shape_loc;
-  bool has_shape, has_type, has_strides, has_stride, has_kind;
+  bool has_shape, has_type, has_strides, has_stride;
   int32_t rank, stride_count;
   int64_t extents[KERNEL_MAX_DIMS], strides[KERNEL_MAX_DIMS];
   PrimitiveType type;
@@ -80,7 +80,7 @@ static bool parse_property(PlanReader *reader, StringView name, SourceLoc loc, b
   if (of_memory && sv_equal_cstring(name, "strides"))
     return (out->has_strides = true), parse_numbers(reader, out->strides, &out->stride_count);
   if (of_memory && sv_equal_cstring(name, "offset")) return plan_parse_expression(reader, &out->offset);
-  if (!of_memory && sv_equal_cstring(name, "kind")) return (out->has_kind = true), parse_kind(reader, &out->kind);
+  if (!of_memory && sv_equal_cstring(name, "kind")) return parse_kind(reader, &out->kind);
   if (!of_memory && sv_equal_cstring(name, "stride"))
     return (out->has_stride = true), plan_parse_constant(reader, &out->slot_stride);
   return plan_fail(reader, loc, "plan-syntax", "there is no '%.*s' here", SV_ARG(name));
