@@ -148,9 +148,13 @@ Status infer_ragged_dot(const InferContext *context, const Shape **out_shape) {
 
 /* --- scaled-dot: (lhs, rhs, lhs scale, rhs scale) --- */
 
-/* A scale is a scalar or has the operand's rank and divides each of its sizes. */
+/* A scale is a scalar or has the operand's rank and divides each of its sizes; both are real. */
 static Status check_scale(const InferContext *context, int operand_index, int scale_index) {
   const Shape *operand = infer_operand(context, operand_index), *scale = infer_operand(context, scale_index);
+  if (type_is_complex(operand->type) || type_is_complex(scale->type)) {
+    return infer_error(context, "cannot scale %s by %s: both must be real", infer_text(context, operand),
+                       infer_text(context, scale));
+  }
   if (scale->rank == 0) return STATUS_OK;
   bool fits = scale->rank == operand->rank;
   for (int i = 0; fits && i < scale->rank; i++) {
