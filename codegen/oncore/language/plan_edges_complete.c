@@ -90,12 +90,14 @@ static void set_edges(Completion *completion, int32_t number, int32_t old_count,
   command->edge_count = old_count + (int32_t)added->count;
 }
 
+/* Races and redundant edges: whether bytes are written before they are read does not depend on edges. */
 static Status look(Completion *completion, HazardReport *out_report) {
   Arena *arena = arena_create(), *scratch = arena_create();
   CommandStream stream;
   Status status = plan_stream_make(arena, completion->plan, completion->machine, completion->diag, &stream);
   if (status == STATUS_OK) {
     HazardLimits limits = {.kept = 0, .races = 1};
+    command_stream_free_objects(&stream);
     status = hazards_check(arena, scratch, &stream, completion->machine, limits, completion->diag, out_report);
   }
   arena_destroy(arena);

@@ -256,7 +256,10 @@ static Status prune(const Plan *plan, const MachineDescription *machine, PlanCom
   HazardReport report;
   HazardLimits limits = {.kept = MOST_PRUNED, .races = MOST_PRUNED};
   Status status = plan_stream_make(scratch, &sample, machine, diag, &stream);
-  if (status == STATUS_OK) status = hazards_check(scratch, scratch, &stream, machine, limits, diag, &report);
+  if (status == STATUS_OK) {
+    command_stream_free_objects(&stream); /* it is about edges alone */
+    status = hazards_check(scratch, scratch, &stream, machine, limits, diag, &report);
+  }
   if (status == STATUS_OK) {
     int64_t *needed = needed_instances(scratch, &stream, &report, plan->command_count);
     for (int32_t c = 0; c < plan->command_count; c++) {
@@ -326,8 +329,10 @@ Status plan_edges_find_flags(const Plan *plan, const MachineDescription *machine
   CommandStream stream;
   HazardReport report;
   Status status = plan_stream_make(scratch, &sample, machine, diag, &stream);
-  if (status == STATUS_OK)
+  if (status == STATUS_OK) {
+    command_stream_free_objects(&stream); /* it is about edges alone */
     status = hazards_check(scratch, scratch, &stream, machine, HAZARD_LIMITS_DEFAULT, diag, &report);
+  }
   if (status == STATUS_OK) *out_enough = report.counts[HAZARD_FLAGS] == 0;
   arena_destroy(scratch);
   return status;

@@ -189,6 +189,13 @@ int32_t command_stream_add_resident(CommandStream *stream, StringView name, int6
   return object;
 }
 
+void command_stream_free_objects(CommandStream *stream) {
+  for (int64_t i = 0; i < stream->objects.count; i++) {
+    StreamObject *object = &stream->objects.data[i];
+    object->flags = (object->flags & OBJECT_IN_BUFFER) | OBJECT_INITIALISED;
+  }
+}
+
 static StreamCommand *add_command(CommandStream *stream, int32_t label, int32_t queue) {
   XLAC_CHECK(stream->commands.count < INT32_MAX);
   StreamCommand command = {.label = label,

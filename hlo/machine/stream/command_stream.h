@@ -120,6 +120,10 @@ int32_t command_stream_add_object(CommandStream *stream, StringView name, int64_
 int32_t command_stream_add_resident(CommandStream *stream, StringView name, int64_t begin, int64_t bytes,
                                     unsigned flags);
 
+/* From now on all objects have contents when the kernel begins and may be written at any time: of their bytes nothing
+ * but races can be wrong, which are found in less time. */
+void command_stream_free_objects(CommandStream *stream);
+
 /* Each begins a command and returns its instance number; accesses and edges added next are its own.
  *
  * A barrier is executed by the unit that issues commands: whatever comes later, on any queue, starts after all earlier
