@@ -149,11 +149,7 @@ static bool stays_within(const RunCandidates *candidates, const RunCandidate *ca
     bool is_inside = loop >= 0 ? contains(candidates, candidate, loop) : is_among(candidates, candidate, user);
     if (!is_inside) return false;
   }
-  for (int32_t t = candidates->touches->begins[from + 1]; t < candidates->touches->begins[candidate->last + 1]; t++) {
-    const RunTouch *other = touch_at(candidates, t);
-    if (run_touches_meet(other, &candidate->bytes) && !is_fine(other, &candidate->bytes)) return false;
-  }
-  return true;
+  return candidate->last_apart <= from;
 }
 
 /* Whether |touch| leaves sums from which the next strip of its Kernel goes on while |candidate| stays: that makes
@@ -315,10 +311,12 @@ static void add_candidate(const CandidateSearch *search, const RunCandidate *str
   RunCandidate candidate = *stretch;
   candidate.bytes = search->bytes;
   candidate.held = search->bytes.bytes;
+  candidate.last_apart = -1;
   int32_t end = candidates->touches->begins[candidate.last + 1];
   for (int32_t t = candidates->touches->begins[candidate.first]; t < end; t++) {
     const RunTouch *touch = touch_at(candidates, t);
     if (!run_touches_meet(touch, &candidate.bytes) || is_fine(touch, &candidate.bytes)) continue;
+    candidate.last_apart = touch->event;
     if (is_in_joined(candidates, &candidate, touch->event)) candidate.is_shared = true;
   }
   weigh(candidates, &candidate);

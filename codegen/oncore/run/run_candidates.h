@@ -13,13 +13,14 @@
 typedef struct RunCandidate {
   RunTouch bytes; /* one of their touches */
   int32_t first, last;
-  int32_t context;  /* the innermost opened loop within one iteration of which it is, -1: none */
-  int32_t entry;    /* the opened loop before which they are loaded, -1: none */
-  bool is_found;    /* memory has them before */
-  bool is_shared;   /* somebody reads them from memory within a loop, where every change has to be as well */
-  double saved;     /* cycles of transfers in a run of the module */
-  int64_t held;     /* bytes of them that stay: all, or by the choice the first ones (run_candidate_may_part) */
-  bool is_given_up; /* what follows is the choice's: it has turned out to save nothing */
+  int32_t context;    /* the innermost opened loop within one iteration of which it is, -1: none */
+  int32_t entry;      /* the opened loop before which they are loaded, -1: none */
+  bool is_found;      /* memory has them before */
+  bool is_shared;     /* somebody reads them from memory within a loop, where every change has to be as well */
+  int32_t last_apart; /* the last event that has to find some of them in memory, -1: none */
+  double saved;       /* cycles of transfers in a run of the module */
+  int64_t held;       /* bytes of them that stay: all, or by the choice the first ones (run_candidate_may_part) */
+  bool is_given_up;   /* what follows is the choice's: it has turned out to save nothing */
   bool is_taken;
   int64_t begin; /* in the Buffer */
 } RunCandidate;
