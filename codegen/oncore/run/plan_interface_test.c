@@ -83,7 +83,7 @@ static void plan_interface_pack_puts_residents_side_by_side(void **state) {
   const Plan *plan = make_plan(fixture, SUM, machine);
   assert_int_equal(plan->alignment, 64);
   PlanResident residents[] = {{.buffer = 0, .begin = 6400, .is_there = true}, {.buffer = 2, .begin = 1280}};
-  PlanInterface interface = {.base = 1728, .limit = 6400, .count = 2, .residents = residents, .room = {4096, 0}},
+  PlanInterface interface = {.base = 1728, .limit = 6400, .count = 2, .residents = residents, .room = {.bytes = 4096}},
                 packed;
   assert_true(plan_interface_pack(fixture->arena, plan->kernel, machine, &interface, &packed));
   assert_int_equal(packed.residents[0].begin, 0);

@@ -6,14 +6,15 @@
 /* A box with its outermost levels at some step. */
 typedef struct BoxPart {
   int64_t base, bytes;
-  const ByteLevel *levels; /* those that are left, strides descending */
+  const ByteLevel *levels; /* those that are left, strides descending; NULL: none ever were */
   int level_count;
 } BoxPart;
 
 static BoxPart whole_box(const CommandStream *stream, int32_t number) {
   const StreamBox *box = &stream->boxes.data[number];
   const StreamForm *form = &stream->forms.data[box->form];
-  return (BoxPart){box->base, form->bytes, stream->levels.data + form->first_level, form->level_count};
+  const ByteLevel *levels = form->level_count > 0 ? &stream->levels.data[form->first_level] : NULL;
+  return (BoxPart){box->base, form->bytes, levels, form->level_count};
 }
 
 static int64_t part_end(const BoxPart *part) {
