@@ -92,7 +92,7 @@ static const HloInstruction *copied_from(const HloInstruction *value) {
   return value;
 }
 
-/* Whether iterations of |loop|, whose state is made by |init|, read all of leaf |index| and change nothing of it. */
+/* Whether iterations of |loop| read all of leaf |index| of its state and change nothing of it. */
 static bool reads_unchanged(const HloInstruction *loop, int64_t index) {
   const HloComputation *body = hlo_instruction_computation(loop, HLO_ATTR_BODY);
   const HloInstruction *state = body->parameters.data[0], *next = body->root->operands[index];

@@ -74,10 +74,10 @@ void residency_set_taken(Chooser *chooser, RunCandidate *candidate, bool is_take
  * first on; what is taken is anywhere in the Buffer. */
 double residency_trial_cycles(const Chooser *chooser, const RunCandidate *candidate, const bool *is_changed);
 
-/* A plan for |event| whose tiles have room in |left| bytes and which goes through |walked| as PlanRoom has it: its own,
- * which promises none, or one that is made for about so many, by a policy that knows what is held beside the arrays
- * that are resident there; else, where parts are taken, the one that it has.  False: there is none, and it has what it
- * had. */
+/* A plan for |event| whose tiles have room in |left| bytes and which goes through |walked| in order, as PlanRoom has
+ * it: its own, where nothing is to be walked, or one that is made for about so many bytes; beside the arrays that are
+ * resident there by a policy that knows what is held, and where something is to be walked; else, where parts are taken,
+ * the one that it has.  False: there is none, and it has what it had. */
 bool residency_find_room(Chooser *chooser, int32_t event, int64_t left, uint64_t walked);
 
 /* Buffers of |event|'s Kernel of which a part stays, as PlanRoom has them. */

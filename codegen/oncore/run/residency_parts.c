@@ -48,9 +48,9 @@ static int64_t room_beside_tiles(Chooser *chooser, const RunCandidate *candidate
   for (int32_t e = candidate->first; e <= candidate->last && left > 0; e++) {
     if (residency_is_fixed(chooser, e)) return 0;
     int64_t room = usable - chooser->taken[e];
-    uint64_t walked = residency_walked(chooser, e);
+    uint64_t before = residency_walked(chooser, e), walked = before;
     if (walk == WALK_IN_ORDER) walked |= buffers_of(chooser, candidate, e);
-    bool may_change = walked != residency_walked(chooser, e) || residency_own_bytes(chooser, e) > tiles;
+    bool may_change = walked != before || residency_own_bytes(chooser, e) > tiles;
     bool *changes = &is_changed[e - candidate->first];
     *changes = may_change && residency_find_room(chooser, e, min_i64(room, tiles), walked);
     left = min_i64(left, room - residency_own_bytes(chooser, e));

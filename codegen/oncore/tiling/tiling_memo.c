@@ -58,7 +58,7 @@ void tiling_memo_walk(TilingMemo *memo, uint64_t walked) {
   const Kernel *kernel = memo->kernel;
   for (int32_t v = 0; v < kernel->value_count; v++) {
     const KernelValue *load = &kernel->values[v];
-    if (load->kind != KERNEL_LOAD || load->buffer >= KERNEL_MAX_DIMS || !(walked >> load->buffer & 1)) continue;
+    if (load->kind != KERNEL_LOAD || load->buffer >= TILING_MEMO_BUFFERS || !(walked >> load->buffer & 1)) continue;
     memo->whole |= inner_dims(kernel, load->address);
   }
 }

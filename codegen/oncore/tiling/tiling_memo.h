@@ -29,6 +29,9 @@ void tiling_memo_destroy(TilingMemo *memo);
 /* Bytes of what is known. */
 size_t tiling_memo_used(const TilingMemo *memo);
 
+/* Buffers of a Kernel that bits tell of: its first ones. */
+enum { TILING_MEMO_BUFFERS = 64 };
+
 /* As tile_facts_hold has it, before anything is known. */
 void tiling_memo_hold(TilingMemo *memo, const bool *held);
 

@@ -1,7 +1,5 @@
 #include "codegen/oncore/tiling/tiling_memos.h"
 
-enum { HELD_BUFFERS = 64 }; /* that bits tell of */
-
 typedef struct KernelMemo {
   const Kernel *kernel;
   uint64_t held, walked;
@@ -40,7 +38,7 @@ static KernelMemo make_memo(const TilingMemos *memos, const Kernel *kernel, uint
   tiling_memo_walk(made.memo, walked);
   if (held == 0) return made;
   bool *is_held = ARENA_NEW_ARRAY(memos->arena, bool, kernel->buffer_count);
-  for (int32_t b = 0; b < kernel->buffer_count && b < HELD_BUFFERS; b++) is_held[b] = held >> b & 1;
+  for (int32_t b = 0; b < kernel->buffer_count && b < TILING_MEMO_BUFFERS; b++) is_held[b] = held >> b & 1;
   tiling_memo_hold(made.memo, is_held);
   return made;
 }

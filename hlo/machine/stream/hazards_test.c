@@ -671,9 +671,7 @@ static void derived_edges_are_enough_and_needed(void **state) {
   assert_true(edges > 1000);
 }
 
-/* Where a queue promises no order, what touches bytes of the Buffer is known by segments, what touches memory by
- * classes.
- */
+/* Where a queue promises no order, bytes of the Buffer are known by segments, bytes of memory by classes. */
 static void derived_edges_of_memory_are_those_of_the_buffer(void **state) {
   StreamFixture *fixture = *state;
   int64_t edges = 0;

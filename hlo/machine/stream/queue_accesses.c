@@ -6,7 +6,7 @@
 /* A box with its outermost levels at some step. */
 typedef struct BoxPart {
   int64_t base, bytes;
-  const ByteLevel *levels; /* those that are left, strides descending; NULL: none ever were */
+  const ByteLevel *levels; /* those that are left, strides descending; NULL where the box has none */
   int level_count;
 } BoxPart;
 
