@@ -1,9 +1,9 @@
 /* Kernels that sort: lines of elements, one or several arrays at once, by any comparator.
  *
  * What is sorted are records: the position in the line, and before it (as the upper bits of one unsigned number) the
- * key, where the comparator compares the same function of one element and the other in a total order: integers, or
- * floats with type=TOTALORDER; records then compare as numbers, equal keys by position.  Any other comparator is
- * evaluated for each pair.  Short lines are sorted by insertion, runs are merged from the bottom up, and long lines
+ * key, where the comparator compares the same function of one element and the other: integers, or floats, in total
+ * order or not; records then compare as numbers, equal keys by position.  Any other comparator is evaluated for each
+ * pair.  Short lines are sorted by insertion, runs are merged from the bottom up, and long lines
  * with keys are sorted by digits from the lowest (radix sort), leaving out digits that all keys share.  In the end the
  * elements of all arrays are moved.  One array that alone is compared and stored is sorted by digits without
  * positions: the records are its elements, and the result is one of the two places they move between. */

@@ -5,13 +5,15 @@
 #include "codegen/blocks/sort.h"
 #include "codegen/point/kernel_point.h"
 
-/* What a comparator compares; keys are unsigned numbers in the order of the result. */
+/* What a comparator compares; keys are unsigned numbers in the order of the result.  NaN, which comparisons without
+ * total order put nowhere, stands where the total order has it, so that what comes out is a permutation still. */
 typedef struct SortKey {
   bool is_known;
   int32_t value; /* of the comparator's Kernel: the key before it is made a number */
   int operand;   /* whose element it is a function of */
   bool descends;
-  int bits; /* of the number: 8, 16, 32, 64 */
+  bool zeros_are_equal; /* floats: -0 and +0 */
+  int bits;             /* of the number: 8, 16, 32, 64 */
 } SortKey;
 
 SortKey sort_key(const Kernel *comparator);

@@ -47,11 +47,6 @@ static int parity_of(const Kernel *kernel, int32_t value) {
   return parity;
 }
 
-static bool has_total_order(PrimitiveType type, int64_t comparison) {
-  return type == TYPE_PRED || type_is_integral(type) ||
-         (type_is_float(type) && comparison == COMPARISON_TYPE_TOTALORDER);
-}
-
 /* Those that are 16 bits in memory, whatever they are in registers. */
 static bool is_short_float(PrimitiveType type) {
   return type == TYPE_F16 || type == TYPE_BF16;
@@ -74,7 +69,7 @@ SortKey sort_key(const Kernel *comparator) {
   ComparisonDirection direction = (ComparisonDirection)root->params[0];
   PrimitiveType type = comparator->values[root->operands[0]].type;
   if (direction != COMPARISON_DIRECTION_LT && direction != COMPARISON_DIRECTION_GT) return key;
-  if (!has_total_order(type, root->params[1])) return key;
+  if (type != TYPE_PRED && !type_is_integral(type) && !type_is_float(type)) return key;
   int32_t partner[MAX_VALUES];
   for (int v = 0; v < comparator->value_count; v++) partner[v] = -1;
   Likeness likeness = {comparator, partner, -1};
@@ -82,9 +77,22 @@ SortKey sort_key(const Kernel *comparator) {
   if (parity != 0 && parity != 1) return key;
   if (!are_alike(&likeness, root->operands[0], root->operands[1]) || likeness.operand < 0) return key;
   bool is_swapped = parity == 1;
-  key = (SortKey){true, root->operands[is_swapped ? 1 : 0], likeness.operand,
-                  (direction == COMPARISON_DIRECTION_GT) != is_swapped, number_bits(type)};
-  return key;
+  return (SortKey){
+      .is_known = true,
+      .value = root->operands[is_swapped ? 1 : 0],
+      .operand = likeness.operand,
+      .descends = (direction == COMPARISON_DIRECTION_GT) != is_swapped,
+      .zeros_are_equal = type_is_float(type) && root->params[1] != COMPARISON_TYPE_TOTALORDER,
+      .bits = number_bits(type),
+  };
+}
+
+/* +0 in place of what compares equal to it: -0, and subnormals where they count as zeros. */
+static LLVMValueRef with_one_zero(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes) {
+  VecOp equals = {HLO_COMPARE, TYPE_PRED, type, {COMPARISON_DIRECTION_EQ, COMPARISON_TYPE_FLOAT}};
+  LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(value));
+  LLVMValueRef is_zero = vec_apply(vec, &equals, (LLVMValueRef[]){value, zero}, lanes);
+  return LLVMBuildSelect(vec->builder, is_zero, zero, value, "");
 }
 
 LLVMValueRef sort_key_number(const VecBuilder *vec, const Kernel *comparator, const SortKey *key, LLVMValueRef value,
@@ -95,6 +103,7 @@ LLVMValueRef sort_key_number(const VecBuilder *vec, const Kernel *comparator, co
   LLVMTypeRef number = lanes > 1 ? LLVMVectorType(scalar, (unsigned)lanes) : scalar;
   LLVMValueRef sign = vec_splat(vec, LLVMConstInt(scalar, UINT64_C(1) << (key->bits - 1), false), lanes);
   if (type_is_float(type)) {
+    if (key->zeros_are_equal) value = with_one_zero(vec, type, value, lanes);
     VecOp bits = {HLO_BITCAST_CONVERT, TYPE_U16, type, {0, 0}};
     value = is_short_float(type) ? vec_apply(vec, &bits, &value, lanes) : LLVMBuildBitCast(b, value, number, "");
     LLVMValueRef last = vec_splat(vec, LLVMConstInt(scalar, (unsigned long long)key->bits - 1, false), lanes);
