@@ -1,7 +1,7 @@
 /* Short rows: a loop over an array whose last dimension is short (the three colours of an image), of which a few
- * numbers each go with one place in the row (means, scales, biases), becomes one over rows of sixteen such rows, for
- * which the numbers are repeated once: all lanes of a register are used, and loads and stores are contiguous.  The same
- * operations on the same elements. */
+ * numbers each go with one place in the row (means, scales, biases), becomes one over rows of several such rows
+ * (sixteen where their number allows), for which the numbers are repeated once: all lanes of a register are used, and
+ * loads and stores are contiguous.  The same operations on the same elements. */
 #include "base/hash_map.h"
 #include "passes/cleanup/control_edges.h"
 #include "passes/pipeline/control_computations.h"
@@ -10,7 +10,9 @@
 enum {
   LEAST_ROW = 3,
   MOST_ROW = 15,
-  ROWS = 16,               /* in one: whole registers of any element type's lanes */
+  BEST_ROWS = 16,          /* in one: whole registers of any element type's lanes */
+  LEAST_ROWS = 4,          /* fewer leave too many lanes idle */
+  MOST_ROWS = 64,          /* what is repeated stays in the first cache beside what is read with it */
   LEAST_ELEMENTS = 1 << 15 /* below, what is repeated would weigh */
 };
 
@@ -20,7 +22,8 @@ typedef struct ShortRows {
   const HloComputation *fused;
   ShapeTable *shapes;
   const Shape *root;
-  int64_t row, wide_dims[2];
+  int64_t row, rows; /* elements of a row, rows in one */
+  int64_t wide_dims[2];
 } ShortRows;
 
 static bool is_whole(const ShortRows *rows, const Shape *shape) {
@@ -58,6 +61,14 @@ static bool is_elementwise(const ShortRows *rows, const HloInstruction *part) {
   return true;
 }
 
+/* How many of |count| rows become one, such that none is left over; 0: no such number is worthwhile. */
+static int64_t rows_in_one(int64_t count) {
+  if (count % BEST_ROWS == 0) return BEST_ROWS;
+  int64_t rows = MOST_ROWS;
+  while (rows >= LEAST_ROWS && count % rows != 0) rows--;
+  return rows >= LEAST_ROWS ? rows : 0;
+}
+
 /* A row of a power of two fills a register with others as it is. */
 static bool find_rows(HloInstruction *fusion, ShortRows *out) {
   const HloComputation *fused = hlo_instruction_fused(fusion);
@@ -66,8 +77,10 @@ static bool find_rows(HloInstruction *fusion, ShortRows *out) {
     return false;
   int64_t row = shape->dims[shape->rank - 1], elements = shape_element_count(shape);
   if (row < LEAST_ROW || row > MOST_ROW || (row & (row - 1)) == 0) return false;
-  if (elements < LEAST_ELEMENTS || elements % (row * ROWS) != 0) return false;
-  *out = (ShortRows){fusion, fused, fusion->parent->module->shapes, shape, row, {elements / row / ROWS, row * ROWS}};
+  if (elements < LEAST_ELEMENTS) return false;
+  int64_t count = elements / row, rows = rows_in_one(count);
+  if (rows == 0) return false;
+  *out = (ShortRows){fusion, fused, fusion->parent->module->shapes, shape, row, rows, {count / rows, row * rows}};
   bool has_rows = false;
   for (int64_t i = 0; i < fused->instructions.count; i++) {
     const HloInstruction *part = fused->instructions.data[i];
@@ -95,7 +108,7 @@ static HloInstruction *wide_operand(const ShortRows *rows, HloInstruction *opera
   const Shape *shape = wide_shape(rows, operand->shape);
   if (shape == operand->shape) return operand;
   if (!is_row(rows, operand->shape)) return add_reshape(operand, shape);
-  int64_t dims[2] = {ROWS, rows->row}, place = 1;
+  int64_t dims[2] = {rows->rows, rows->row}, place = 1;
   const Shape *repeated = shape_array(rows->shapes, operand->shape->type, dims, 2);
   HloInstruction *copies = hlo_computation_add(operand->parent, HLO_BROADCAST, repeated, &operand, 1, (StringView){0});
   hlo_instruction_set_ints(copies, HLO_ATTR_DIMENSIONS, &place, 1);
@@ -159,5 +172,5 @@ static Status run_short_rows(HloPassContext *context, HloModule *module, bool *o
 }
 
 const HloPass hlo_short_rows_pass = {
-    "short-rows", "loops over short rows with a number for each place go over sixteen rows at a time", run_short_rows,
+    "short-rows", "loops over short rows with a number for each place go over several rows at a time", run_short_rows,
     false};
