@@ -100,10 +100,10 @@ static Status emit_module(const ModuleEmitter *emitter) {
   return STATUS_OK;
 }
 
-/* One LLVM module. */
-static Status compile_whole(Arena *arena, const HloModule *module, const CodegenOptions *options,
-                            const TileTable *tiles, const ConstantFile *constants, const char *entry_name,
-                            DiagSink *diag, CompiledObject *object) {
+/* What would be made of |parts|, as one LLVM module. */
+static Status compile_whole(Arena *arena, const CodegenOptions *options, const CodePartsOptions *parts, DiagSink *diag,
+                            CompiledObject *object) {
+  const HloModule *module = parts->module;
   LlvmTarget target;
   const ModuleCollectives *collectives = NULL;
   if (module_needs_devices(module)) RETURN_IF_ERROR(module_collectives_create(arena, module, diag, &collectives));
@@ -112,7 +112,8 @@ static Status compile_whole(Arena *arena, const HloModule *module, const Codegen
     LLVMContextRef context = LLVMContextCreate();
     LLVMModuleRef llvm_module = llvm_target_module(&target, context);
     Arena *scratch = arena_create();
-    OncoreEmitter *oncore = tiles != NULL ? oncore_emitter_create(scratch, options->draft->plans, tiles, false) : NULL;
+    OncoreEmitter *oncore = NULL;
+    if (parts->tiles != NULL) oncore = oncore_emitter_create(scratch, options->draft->plans, parts->tiles, false);
     bool is_text = options->output == LLVM_OUTPUT_IR || options->output == LLVM_OUTPUT_BITCODE;
     ModuleEmitter emitter = {.target = &target,
                              .llvm_module = llvm_module,
@@ -121,9 +122,9 @@ static Status compile_whole(Arena *arena, const HloModule *module, const Codegen
                              .targets = &object->targets,
                              .draft = options->draft,
                              .collectives = collectives,
-                             .constants = constants,
-                             .entry_name = entry_name,
-                             .prepare_name = arena_printf(arena, "%s" ENTRY_PREPARE_SUFFIX, entry_name),
+                             .constants = parts->constants,
+                             .entry_name = parts->entry_name,
+                             .prepare_name = arena_printf(arena, "%s" ENTRY_PREPARE_SUFFIX, parts->entry_name),
                              .poison = options->poison,
                              .profile = options->profile,
                              .is_text = is_text,
@@ -161,11 +162,10 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
   TileTable table;
   const ModulePlans *plans = options->draft->plans;
   if (plans != NULL) table = tile_table_make(arena, plans, options->draft->kernels);
-  const TileTable *tiles = plans != NULL ? &table : NULL;
   CodePartsOptions parts = {.module = module,
                             .assignment = options->assignment,
                             .draft = options->draft,
-                            .tiles = tiles,
+                            .tiles = plans != NULL ? &table : NULL,
                             .entry_name = entry_name,
                             .poison = options->poison,
                             .constants = constants,
@@ -173,7 +173,7 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
   if (options->output == LLVM_OUTPUT_OBJECT && !options->profile && code_parts_count(&parts) > 1 &&
       code_parts_compile(arena, &parts, &out_object->bytes) == STATUS_OK)
     return STATUS_OK;
-  return compile_whole(arena, module, options, tiles, constants, entry_name, diag, out_object);
+  return compile_whole(arena, options, &parts, diag, out_object);
 }
 
 /* --- Kernels and plans as text --- */

@@ -7,6 +7,7 @@
 #ifndef XLAC_CODEGEN_BLOCKS_CONTRACTION_H
 #define XLAC_CODEGEN_BLOCKS_CONTRACTION_H
 
+#include "codegen/ir/ir_index.h"
 #include "codegen/kernel/kernel.h"
 #include "codegen/vec/vec.h"
 
@@ -68,11 +69,10 @@ ContractionPieces contraction_pieces(const ContractionBlocking *blocking);
 
 /* Emits the body of a function at the builder's position (entry block), buffers being |buffer_pointers|, |scratch|
  * 64-byte aligned of the returned size; leaves the builder at the end of the code, without a terminator.  It does
- * pieces
- * [|begin|, |end|), at least one (i64; both NULL: everything), with the same bits however the pieces are shared out.
- * Adds the micro-kernel, "xlac.contraction.…", to the module unless another contraction has done so. */
+ * |pieces|, at least one (i64; both NULL: everything), with the same bits however the pieces are shared out. Adds the
+ * micro-kernel, "xlac.contraction.…", to the module unless another contraction has done so. */
 void contraction_emit(const VecBuilder *vec, const Kernel *kernel, const ContractionBlocking *blocking,
                       LLVMValueRef function, const LLVMValueRef *buffer_pointers, LLVMValueRef scratch,
-                      LLVMValueRef begin, LLVMValueRef end);
+                      IndexRange pieces);
 
 #endif

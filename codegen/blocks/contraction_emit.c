@@ -610,8 +610,8 @@ static void emit_batch(ContractionEmitter *emitter) {
   point_loop_end(&emitter->point, &entries);
 }
 
-/* Pieces [begin, end), everything of the other roles. */
-static void set_work(ContractionEmitter *emitter, LLVMValueRef begin, LLVMValueRef end) {
+/* |pieces|, everything of the other roles. */
+static void set_work(ContractionEmitter *emitter, IndexRange pieces) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
   int64_t totals[ROLE_COUNT] = {
@@ -619,12 +619,12 @@ static void set_work(ContractionEmitter *emitter, LLVMValueRef begin, LLVMValueR
   for (int role = 0; role < ROLE_COUNT; role++) {
     emitter->work[role] = ir_range_below(block_int(vec, totals[role]));
   }
-  if (begin != NULL) emitter->work[blocking->split] = (IndexRange){begin, end};
+  if (pieces.begin != NULL) emitter->work[blocking->split] = pieces;
 }
 
 void contraction_emit(const VecBuilder *vec, const Kernel *kernel, const ContractionBlocking *blocking,
                       LLVMValueRef function, const LLVMValueRef *buffer_pointers, LLVMValueRef scratch,
-                      LLVMValueRef begin, LLVMValueRef end) {
+                      IndexRange pieces) {
   Arena *arena = arena_create();
   ContractionEmitter emitter = {.vec = vec, .kernel = kernel, .blocking = blocking, .function = function};
   emitter.point = kernel_point(vec, kernel, function, buffer_pointers, arena);
@@ -633,7 +633,7 @@ void contraction_emit(const VecBuilder *vec, const Kernel *kernel, const Contrac
   emitter.tiles = block_byte(vec, scratch, blocking->tile_offset);
   emitter.turned = block_byte(vec, scratch, blocking->turned_offset);
   emitter.kept = emitter.kept_slots = block_byte(vec, scratch, blocking->kept_offset);
-  set_work(&emitter, begin, end);
+  set_work(&emitter, pieces);
   if (blocking->is_skinny) {
     contraction_emit_skinny(&emitter);
   } else {

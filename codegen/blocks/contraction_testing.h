@@ -363,7 +363,7 @@ static inline StringView compile(const TestCase *test, const LlvmTarget *target,
   /* Where the test reaches it. */
   LLVMValueRef state = LLVMAddGlobal(vec.module, LLVMInt32TypeInContext(context), CONTRACTION_MATRIX_STATE);
   LLVMSetInitializer(state, LLVMConstInt(LLVMInt32TypeInContext(context), 0, false));
-  contraction_emit(&vec, kernel, blocking, function, arguments, arguments[4], arguments[5], arguments[6]);
+  contraction_emit(&vec, kernel, blocking, function, arguments, arguments[4], (IndexRange){arguments[5], arguments[6]});
   LLVMBuildRetVoid(vec.builder);
   llvm_variant_mark(&target->variants[0], vec.module, NULL);
   StringView object = {0};

@@ -332,19 +332,17 @@ static void carry_on(ControlEmitter *control, const HloInstruction *root, const 
 static Status emit_around(ControlEmitter *control, const HloInstruction *loop, bool is_after) {
   const KernelCoder *coder = control->coder;
   if (coder == NULL) return STATUS_OK;
-  KernelCode code = {0};
-  int32_t count = 0;
-  const int *nodes = NULL;
+  CodeAround around = {0};
   VecBuilder vec = *control->vec;
   vec.builder = LLVMCreateBuilderInContext(vec.context);
   const char *name = arena_printf(control->arena, "loop.%lld", (long long)control->function_count++);
-  Status status = coder->emit_around(coder->self, &vec, loop, is_after, name, control->diag, &code, &count, &nodes);
+  Status status = coder->emit_around(coder->self, &vec, loop, is_after, name, control->diag, &around);
   LLVMDisposeBuilder(vec.builder);
-  if (status != STATUS_OK || count == 0) return status;
-  LLVMValueRef *arguments = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, count + 2);
-  for (int32_t i = 0; i < count; i++) arguments[i] = control_address(control, loop, nodes[i]);
-  arguments[count] = kernel_scratch(control, loop, &code);
-  control_call_checked(control, code.function, arguments, (unsigned)count + 1);
+  if (status != STATUS_OK || around.count == 0) return status;
+  LLVMValueRef *arguments = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, around.count + 2);
+  for (int32_t i = 0; i < around.count; i++) arguments[i] = control_address(control, loop, around.leaves[i]);
+  arguments[around.count] = kernel_scratch(control, loop, &around.code);
+  control_call_checked(control, around.code.function, arguments, (unsigned)around.count + 1);
   return STATUS_OK;
 }
 

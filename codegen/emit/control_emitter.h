@@ -10,6 +10,13 @@
 #include "codegen/vec/vec.h"
 #include "hlo/analysis/buffer_assignment.h"
 
+/* What is done before a loop, or after it. */
+typedef struct CodeAround {
+  KernelCode code;   /* a function of |leaves|, like kernel_emit's in one piece */
+  int32_t count;     /* 0: nothing is done */
+  const int *leaves; /* of the loop's state */
+} CodeAround;
+
 /* Makes the code of Kernels in place of kernel_emit (kernel_emitter.h): for a machine whose operations do not work on
  * memory itself. */
 typedef struct KernelCoder {
@@ -20,10 +27,9 @@ typedef struct KernelCoder {
                  KernelCode *out_code);
   /* Uses with the same number have one function; dense from 0. */
   int32_t (*number)(void *self, const KernelUse *use);
-  /* What is done before |loop|, or after it: a function of the leaves |out_nodes| of its state, |out_count| of them; 0:
-   * nothing is. */
+  /* What is done before |loop|, or after it. */
   Status (*emit_around)(void *self, const VecBuilder *vec, const HloInstruction *loop, bool is_after, const char *name,
-                        DiagSink *diag, KernelCode *out_code, int32_t *out_count, const int **out_nodes);
+                        DiagSink *diag, CodeAround *out_around);
   /* Emits, where |vec|'s builder is, what is to be done right before |use| is called; |options|: the run's. */
   void (*emit_before)(void *self, const VecBuilder *vec, const KernelUse *use, LLVMValueRef options);
 } KernelCoder;

@@ -214,8 +214,7 @@ static Status emit_kernel(const VecBuilder *vec, const Kernel *kernel, const Ker
   }
   PhaseShare share = phase_share(&emitter, strategy);
   if (strategy->form == KERNEL_FORM_CONTRACTION) {
-    contraction_emit(vec, kernel, strategy->contraction, function, buffers, scratch, emitter.pieces.begin,
-                     emitter.pieces.end);
+    contraction_emit(vec, kernel, strategy->contraction, function, buffers, scratch, emitter.pieces);
   } else if (strategy->form == KERNEL_FORM_WINOGRAD) {
     winograd_emit(vec, kernel, strategy->winograd, function, buffers, scratch, &share);
   } else if (strategy->form == KERNEL_FORM_SORT) {

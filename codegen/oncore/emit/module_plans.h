@@ -48,7 +48,7 @@ typedef struct LoopMove {
   bool is_after; /* it is stored after the loop, else loaded before it */
   int32_t plan;  /* of ModulePlans.plans; its Kernel's buffers are the leaves, in order */
   int32_t count;
-  const int *nodes; /* leaves of the loop's state */
+  const int *leaves; /* of the loop's state */
 } LoopMove;
 
 /* One instruction's Kernel, in the order of the module's computations and schedules; moves around loops come last. */

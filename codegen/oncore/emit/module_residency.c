@@ -388,11 +388,11 @@ static void number_uses(PlanKeeper *keeper, const KernelTable *kernels, const Re
 }
 
 static Status add_move(PlanKeeper *keeper, const ResidentLoop *loop, bool is_after, const double *times) {
-  LoopMove move = {.loop = loop->loop, .is_after = is_after};
-  ModulePlan made = {.is_resident = true, .is_move = true};
-  RETURN_IF_ERROR(loop_moves_plan(keeper->arena, loop, is_after, keeper->machine, keeper->diag, &made.plan, &move.count,
-                                  &move.nodes));
-  if (made.plan == NULL) return STATUS_OK;
+  LoopMovesPlan moves;
+  RETURN_IF_ERROR(loop_moves_plan(keeper->arena, loop, is_after, keeper->machine, keeper->diag, &moves));
+  if (moves.plan == NULL) return STATUS_OK;
+  LoopMove move = {.loop = loop->loop, .is_after = is_after, .count = moves.count, .leaves = moves.leaves};
+  ModulePlan made = {.plan = moves.plan, .is_resident = true, .is_move = true};
   RETURN_IF_ERROR(plan_check(keeper->arena, made.plan, keeper->machine, keeper->diag, &made.verdict));
   RETURN_IF_ERROR(plan_verdict_report(made.plan, &made.verdict, keeper->diag));
   move.plan = add_plan(keeper, made);

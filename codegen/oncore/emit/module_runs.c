@@ -88,7 +88,7 @@ static const RunTouch *touch_of_buffer(const RunFinder *finder, int32_t event, i
   const LoopMove *move = move_before(finder, event);
   for (int32_t t = finder->touches.begins[event]; t < finder->touches.begins[event + 1]; t++) {
     const RunTouch *touch = &finder->touches.touches.data[t];
-    if (move == NULL ? touch->buffer == buffer : touch->holder == move->loop && touch->node == move->nodes[buffer])
+    if (move == NULL ? touch->buffer == buffer : touch->holder == move->loop && touch->node == move->leaves[buffer])
       return touch;
   }
   return NULL;

@@ -344,17 +344,16 @@ static int32_t number_of_use(void *self, const KernelUse *use) {
 }
 
 static Status emit_around(void *self, const VecBuilder *vec, const HloInstruction *loop, bool is_after,
-                          const char *name, DiagSink *diag, KernelCode *out_code, int32_t *out_count,
-                          const int **out_nodes) {
+                          const char *name, DiagSink *diag, CodeAround *out_around) {
   OncoreEmitter *emitter = self;
   const ModulePlans *plans = emitter->plans;
-  *out_count = 0;
+  out_around->count = 0;
   for (int32_t m = 0; m < plans->move_count; m++) {
     const LoopMove *move = &plans->moves[m];
     if (move->loop != loop || move->is_after != is_after) continue;
-    *out_count = move->count;
-    *out_nodes = move->nodes;
-    return emit_plan(emitter, vec, move->plan, name, diag, out_code);
+    out_around->count = move->count;
+    out_around->leaves = move->leaves;
+    return emit_plan(emitter, vec, move->plan, name, diag, &out_around->code);
   }
   return STATUS_OK;
 }

@@ -237,27 +237,40 @@ static void cost_transfer(const PlanCommand *command, int64_t dims, CommandVaria
 }
 
 /* What |range| of the command covers in variant |number|. */
-static int64_t variant_extent(const Plan *plan, const CommandVariants *variants, const PlanRange *range,
-                              int32_t number) {
+/* Variants of a command under construction. */
+typedef struct VariantBuilder {
+  Arena *arena;
+  const Plan *plan;
+  const PlanCommand *command;
+  const MachineDescription *machine;
+  CommandVariants *variants;
+  DiagSink *diag;
+} VariantBuilder;
+
+static int64_t variant_extent(const VariantBuilder *builder, const PlanRange *range, int32_t number) {
+  const CommandVariants *variants = builder->variants;
   for (int32_t r = 0; r < variants->ragged_count; r++) {
     bool is_last = (number >> r & 1) != 0 && plan_range_same_size(range, &variants->ragged[r]);
-    if (is_last) return tile_last_extent(plan, range);
+    if (is_last) return tile_last_extent(builder->plan, range);
   }
   return range->extent;
 }
 
-static bool variant_begins(const PlanCommand *command, const CommandVariants *variants, int32_t number) {
-  return variants->has_init_bit ? (number >> variants->ragged_count & 1) != 0 : command->init;
+static bool variant_begins(const VariantBuilder *builder, int32_t number) {
+  const CommandVariants *variants = builder->variants;
+  return variants->has_init_bit ? (number >> variants->ragged_count & 1) != 0 : builder->command->init;
 }
 
-static Status cost_operation(const Plan *plan, const PlanCommand *command, const MachineDescription *machine,
-                             const CommandVariants *variants, int32_t number, DiagSink *diag, CommandVariant *variant) {
-  const Kernel *kernel = plan->kernel;
+static Status cost_operation(const VariantBuilder *builder, int32_t number, CommandVariant *variant) {
+  const PlanCommand *command = builder->command;
+  const Kernel *kernel = builder->plan->kernel;
+  const MachineDescription *machine = builder->machine;
+  DiagSink *diag = builder->diag;
   if (command->operation != NULL) return tile_operation_cycles(command->operation, machine, diag, &variant->cycles);
   if (plan_brings_held(command)) {
     int64_t extents[KERNEL_MAX_DIMS]; /* the tile's Kernel has no dims of extent 1 */
     int32_t axes[KERNEL_MAX_DIMS], count = tile_load_axes(kernel, command->value, axes);
-    for (int32_t i = 0; i < count; i++) extents[i] = variant_extent(plan, variants, &command->points[axes[i]], number);
+    for (int32_t i = 0; i < count; i++) extents[i] = variant_extent(builder, &command->points[axes[i]], number);
     return tile_bring_cycles(kernel, machine, command->value, extents, diag, &variant->cycles);
   }
   if (command->index_value >= 0) {
@@ -268,30 +281,32 @@ static Status cost_operation(const Plan *plan, const PlanCommand *command, const
   }
   int64_t extents[KERNEL_MAX_DIMS];
   for (int32_t d = 0; d < kernel->dim_count; d++) {
-    extents[d] = variant_extent(plan, variants, &command->points[d], number);
+    extents[d] = variant_extent(builder, &command->points[d], number);
   }
-  bool begins = !command->keeps_accumulators || variant_begins(command, variants, number);
-  return tile_computation_cycles(kernel, machine, command->first_stage, command->last_stage, begins, extents, diag,
-                                 &variant->cycles);
+  TileStages stages = {kernel, command->first_stage, command->last_stage};
+  const TileWork *work;
+  RETURN_IF_ERROR(tile_work_find(builder->arena, stages, machine, diag, &work));
+  variant->cycles = tile_work_cycles(work, extents, !command->keeps_accumulators || variant_begins(builder, number));
+  return STATUS_OK;
 }
 
 /* --- variants --- */
 
-static Status build_variant(Arena *arena, const Plan *plan, const PlanCommand *command,
-                            const MachineDescription *machine, const CommandVariants *variants, int32_t number,
-                            DiagSink *diag, CommandVariant *out_variant) {
-  uint32_t bits = (uint32_t)number & ((1u << variants->ragged_count) - 1);
-  if (variant_begins(command, variants, number)) bits |= TILE_VARIANT_INIT;
+static Status build_variant(const VariantBuilder *builder, int32_t number, CommandVariant *out_variant) {
+  const Plan *plan = builder->plan;
+  const PlanCommand *command = builder->command;
+  uint32_t bits = (uint32_t)number & ((1u << builder->variants->ragged_count) - 1);
+  if (variant_begins(builder, number)) bits |= TILE_VARIANT_INIT;
   *out_variant = (CommandVariant){0};
-  RETURN_IF_ERROR(tile_kernel_build(arena, plan, command, bits, diag, &out_variant->tile));
-  AccessWalk walk = {.arena = arena, .plan = plan, .tile = &out_variant->tile};
+  RETURN_IF_ERROR(tile_kernel_build(builder->arena, plan, command, bits, builder->diag, &out_variant->tile));
+  AccessWalk walk = {.arena = builder->arena, .plan = plan, .tile = &out_variant->tile};
   bool transfers = command_is_transfer(command);
   walk.brings = plan_brings_held(command);
-  walk.slice = command->slice.extent > 0 ? variant_extent(plan, variants, &command->slice, number) : 0;
+  walk.slice = command->slice.extent > 0 ? variant_extent(builder, &command->slice, number) : 0;
   if (!transfers && !walk.brings) find_own_and_seen(plan, command, &walk);
   find_accesses(&walk, out_variant);
-  if (!transfers) return cost_operation(plan, command, machine, variants, number, diag, out_variant);
-  cost_transfer(command, machine->queues[command->queue].dims, out_variant);
+  if (!transfers) return cost_operation(builder, number, out_variant);
+  cost_transfer(command, builder->machine->queues[command->queue].dims, out_variant);
   return STATUS_OK;
 }
 
@@ -304,8 +319,7 @@ Status command_variants_build(Arena *arena, const Plan *plan, const PlanCommand 
   variants->count = 1 << (variants->ragged_count + variants->has_init_bit);
   CommandVariant *list = ARENA_NEW_ARRAY(arena, CommandVariant, variants->count);
   variants->variants = list;
-  for (int32_t v = 0; v < variants->count; v++) {
-    RETURN_IF_ERROR(build_variant(arena, plan, command, machine, variants, v, diag, &list[v]));
-  }
+  VariantBuilder builder = {arena, plan, command, machine, variants, diag};
+  for (int32_t v = 0; v < variants->count; v++) RETURN_IF_ERROR(build_variant(&builder, v, &list[v]));
   return STATUS_OK;
 }

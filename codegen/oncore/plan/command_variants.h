@@ -45,7 +45,7 @@ typedef struct CommandVariants {
 
 bool command_is_transfer(const PlanCommand *command);
 
-/* The variants of |command|, in |arena|.  Fails as tile_kernel_build and tile_computation_cycles do. */
+/* The variants of |command|, in |arena|.  Fails as tile_kernel_build and tile_work_find do. */
 MUST_USE Status command_variants_build(Arena *arena, const Plan *plan, const PlanCommand *command,
                                        const MachineDescription *machine, DiagSink *diag,
                                        CommandVariants *out_variants);

@@ -309,9 +309,8 @@ static Status computation_cycles(const PlanExpander *expander, const PlanCommand
   for (int32_t d = 0; d < plan->kernel->dim_count; d++) extents[d] = range_extent(expander, &command->points[d]);
   bool begins = !command->keeps_accumulators || initialises(expander, command);
   const TileWork **work = &expander->works[command - plan->commands];
-  if (*work == NULL)
-    RETURN_IF_ERROR(tile_work_find(expander->arena, plan->kernel, expander->machine, command->first_stage,
-                                   command->last_stage, expander->diag, work));
+  TileStages stages = {plan->kernel, command->first_stage, command->last_stage};
+  if (*work == NULL) RETURN_IF_ERROR(tile_work_find(expander->arena, stages, expander->machine, expander->diag, work));
   *out_cycles = tile_work_cycles(*work, extents, begins);
   return STATUS_OK;
 }

@@ -434,13 +434,13 @@ static Status add_stages(const WorkFinder *finder, int32_t first, int32_t last, 
   return add_updates(finder, first, last);
 }
 
-Status tile_work_find(Arena *arena, const Kernel *kernel, const MachineDescription *machine, int32_t first_stage,
-                      int32_t last_stage, DiagSink *diag, const TileWork **out_work) {
+Status tile_work_find(Arena *arena, TileStages stages, const MachineDescription *machine, DiagSink *diag,
+                      const TileWork **out_work) {
   TileWork *work = ARENA_NEW(arena, TileWork);
-  *work = (TileWork){.machine = machine, .kernel = kernel};
+  *work = (TileWork){.machine = machine, .kernel = stages.kernel};
   *out_work = work;
-  WorkFinder finder = {arena, kernel, machine, diag, work};
-  return add_stages(&finder, first_stage, last_stage, false);
+  WorkFinder finder = {arena, stages.kernel, machine, diag, work};
+  return add_stages(&finder, stages.first, stages.last, false);
 }
 
 /* --- what it comes to --- */
@@ -477,17 +477,6 @@ double tile_work_cycles(const TileWork *work, const int64_t *extents, bool begin
     }
   }
   return cycles;
-}
-
-Status tile_computation_cycles(const Kernel *kernel, const MachineDescription *machine, int32_t first_stage,
-                               int32_t last_stage, bool begins, const int64_t *extents, DiagSink *diag,
-                               double *out_cycles) {
-  Arena *scratch = arena_create();
-  const TileWork *work;
-  Status status = tile_work_find(scratch, kernel, machine, first_stage, last_stage, diag, &work);
-  if (status == STATUS_OK) *out_cycles = tile_work_cycles(work, extents, begins);
-  arena_destroy(scratch);
-  return status;
 }
 
 Status tile_operation_cycles(const PlanOperation *operation, const MachineDescription *machine, DiagSink *diag,

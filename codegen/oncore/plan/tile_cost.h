@@ -5,23 +5,25 @@
 #include "codegen/oncore/plan/tile_access.h"
 #include "hlo/machine/description/machine_description.h"
 
-/* Cycles of a computation over stages |first_stage| to |last_stage| of |kernel| with |extents| points along each dim,
- * without the queue's setup: Σ over lane-wise values of cost × vectors, each value once for all points that share it; a
- * sum of products of matrices is a dot and costs its multiply-adds, those of the factors' type before they are widened,
- * besides what computes factors that are not as they were loaded; what pads a load costs nothing, nor does storing what
- * a lane-wise fold came to; one that moves elements only costs a move, or a permute when loads and stores walk their
- * innermost axes along different dims.  |begins|: folds start, those from their operation's identity with their first
- * element, which costs nothing; else they go on from what is in their Tensors.  STATUS_UNSUPPORTED, located, for a type
- * that the machine does not compute with.
- */
-MUST_USE Status tile_computation_cycles(const Kernel *kernel, const MachineDescription *machine, int32_t first_stage,
-                                        int32_t last_stage, bool begins, const int64_t *extents, DiagSink *diag,
-                                        double *out_cycles);
+/* What a computation does: consecutive stages of a Kernel. */
+typedef struct TileStages {
+  const Kernel *kernel;
+  int32_t first, last;
+} TileStages;
 
-/* The same in two steps: what is so whatever the extents, in |arena|, and what it comes to. */
+/* What |stages| cost on |machine|, whatever the extents; in |arena|.  STATUS_UNSUPPORTED, located, for a type that the
+ * machine does not compute with. */
 typedef struct TileWork TileWork;
-MUST_USE Status tile_work_find(Arena *arena, const Kernel *kernel, const MachineDescription *machine,
-                               int32_t first_stage, int32_t last_stage, DiagSink *diag, const TileWork **out_work);
+MUST_USE Status tile_work_find(Arena *arena, TileStages stages, const MachineDescription *machine, DiagSink *diag,
+                               const TileWork **out_work);
+
+/* Cycles of |work| with |extents| points along each dim of the Kernel, without the queue's setup: Σ over lane-wise
+ * values of cost × vectors, each value once for all points that share it; a sum of products of matrices is a dot and
+ * costs its multiply-adds, those of the factors' type before they are widened, besides what computes factors that are
+ * not as they were loaded; what pads a load costs nothing, nor does storing what a lane-wise fold came to; one that
+ * moves elements only costs a move, or a permute when loads and stores walk their innermost axes along different dims.
+ * |begins|: folds start, those from their operation's identity with their first element, which costs nothing; else they
+ * go on from what is in their Tensors. */
 double tile_work_cycles(const TileWork *work, const int64_t *extents, bool begins);
 
 /* Of all of an operation. */

@@ -2,15 +2,19 @@
 
 #include "codegen/oncore/emit/oncore_testing.h"
 
-/* All of the Kernel at once, on vp-ref: vectors of 64 bytes. */
-static double kernel_cycles(Fixture *fixture, const Kernel *kernel) {
+/* All points of |stages|, on vp-ref: vectors of 64 bytes. */
+static double stages_cycles(Fixture *fixture, TileStages stages, bool begins) {
   int64_t extents[KERNEL_MAX_DIMS];
-  double cycles;
-  for (int32_t d = 0; d < kernel->dim_count; d++) extents[d] = kernel->dims[d].extent;
-  assert_int_equal(tile_computation_cycles(kernel, make_machine(fixture, "vp-ref"), 0, kernel->stage_count - 1, true,
-                                           extents, &fixture->diag, &cycles),
+  const TileWork *work;
+  for (int32_t d = 0; d < stages.kernel->dim_count; d++) extents[d] = stages.kernel->dims[d].extent;
+  assert_int_equal(tile_work_find(fixture->arena, stages, make_machine(fixture, "vp-ref"), &fixture->diag, &work),
                    STATUS_OK);
-  return cycles;
+  return tile_work_cycles(work, extents, begins);
+}
+
+/* All of the Kernel at once. */
+static double kernel_cycles(Fixture *fixture, const Kernel *kernel) {
+  return stages_cycles(fixture, (TileStages){kernel, 0, kernel->stage_count - 1}, true);
 }
 
 static double whole_cycles(Fixture *fixture, const char *text) {
@@ -107,13 +111,7 @@ static void tile_cost_of_other_sums_of_two_products_is_lane_work(void **state) {
 static void tile_cost_of_pooling_is_its_steps(void **state) {
   const Kernel *kernel = make_kernel(*state, PADDED_POOL);
   Fixture *fixture = *state;
-  int64_t extents[KERNEL_MAX_DIMS];
-  double cycles;
-  for (int32_t d = 0; d < kernel->dim_count; d++) extents[d] = kernel->dims[d].extent;
-  assert_int_equal(
-      tile_computation_cycles(kernel, make_machine(fixture, "vp-ref"), 0, 0, false, extents, &fixture->diag, &cycles),
-      STATUS_OK);
-  assert_true(cycles == 3 * 640 / 16);
+  assert_true(stages_cycles(fixture, (TileStages){kernel, 0, 0}, false) == 3 * 640 / 16);
   assert_true(whole_cycles(fixture, PADDED_POOL) == 2 * 640 / 16);
 }
 

@@ -85,11 +85,10 @@ static void add_arrays(const MovesMaker *maker, Plan *plan) {
 }
 
 Status loop_moves_plan(Arena *arena, const ResidentLoop *loop, bool is_after, const MachineDescription *machine,
-                       DiagSink *diag, const Plan **out_plan, int32_t *out_count, const int **out_nodes) {
+                       DiagSink *diag, LoopMovesPlan *out_moves) {
   MovesMaker maker = {.arena = arena, .loop = loop, .is_after = is_after, .machine = machine};
   find_moved(&maker);
-  *out_plan = NULL;
-  *out_count = maker.count;
+  *out_moves = (LoopMovesPlan){.count = maker.count};
   if (maker.count == 0) return STATUS_OK;
   Plan *plan = ARENA_NEW(arena, Plan);
   PlanCommand *commands = ARENA_NEW_ARRAY(arena, PlanCommand, maker.count);
@@ -108,7 +107,7 @@ Status loop_moves_plan(Arena *arena, const ResidentLoop *loop, bool is_after, co
   plan->commands = commands;
   plan->command_count = maker.count;
   plan->block = (PlanBlock){maker.count, nodes};
-  *out_nodes = leaves;
-  *out_plan = plan;
+  out_moves->leaves = leaves;
+  out_moves->plan = plan;
   return plan_edges_derive_any(plan, machine, commands, diag);
 }

@@ -4,11 +4,15 @@
 
 #include "codegen/oncore/run/residency.h"
 
-/* The plan that loads residents of |loop| before it, or (|is_after|) stores some after it: NULL for none.  Its Kernel
- * has a buffer for each, in order, and computes nothing; |out_nodes| are the leaves of the loop's state that they are.
- * In |arena|.  Status as that of plan_edges_derive_any. */
+typedef struct LoopMovesPlan {
+  const Plan *plan; /* its Kernel has a buffer for each array, in order, and computes nothing; NULL: nothing is moved */
+  int32_t count;    /* of arrays */
+  const int *leaves; /* of the loop's state, which they are */
+} LoopMovesPlan;
+
+/* What loads residents of |loop| before it, or (|is_after|) stores some after it; in |arena|.  Status as that of
+ * plan_edges_derive_any. */
 MUST_USE Status loop_moves_plan(Arena *arena, const ResidentLoop *loop, bool is_after,
-                                const MachineDescription *machine, DiagSink *diag, const Plan **out_plan,
-                                int32_t *out_count, const int **out_nodes);
+                                const MachineDescription *machine, DiagSink *diag, LoopMovesPlan *out_moves);
 
 #endif

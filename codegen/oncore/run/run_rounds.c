@@ -63,34 +63,40 @@ static RunTouch part_of(const RoundCut *cut, const RunTouch *touch, int64_t roun
   return part;
 }
 
-/* Whether strip |i| of the Kernel of event |a| and strip |j| of that of |b| touch the same bytes, one of them to write
- * them.  A cut that is NULL: all of the Kernel. */
-static bool conflict(const RoundFinder *finder, int32_t a, const RoundCut *a_cut, int64_t i, int32_t b,
-                     const RoundCut *b_cut, int64_t j, int64_t rounds) {
+/* What one event does in one round. */
+typedef struct RoundStrip {
+  int32_t event;
+  const RoundCut *cut; /* of its Kernel; NULL: all of it at once */
+  int64_t number;
+} RoundStrip;
+
+/* Whether |a| and |b|, each one of |rounds| strips, touch the same bytes, one of them to write them. */
+static bool conflict(const RoundFinder *finder, RoundStrip a, RoundStrip b, int64_t rounds) {
   const int32_t *begins = finder->touches.begins;
-  for (int32_t s = begins[a]; s < begins[a + 1]; s++) {
-    for (int32_t t = begins[b]; t < begins[b + 1]; t++) {
+  for (int32_t s = begins[a.event]; s < begins[a.event + 1]; s++) {
+    for (int32_t t = begins[b.event]; t < begins[b.event + 1]; t++) {
       const RunTouch *left = touch_at(finder, s), *right = touch_at(finder, t);
       if ((!left->writes && !right->writes) || !run_touches_meet(left, right)) continue;
-      RunTouch left_part = part_of(a_cut, left, rounds, i), right_part = part_of(b_cut, right, rounds, j);
+      RunTouch left_part = part_of(a.cut, left, rounds, a.number), right_part = part_of(b.cut, right, rounds, b.number);
       if (run_touches_meet(&left_part, &right_part)) return true;
     }
   }
   return false;
 }
 
-/* Whether strips of |later|, a Kernel after that of |earlier|, may be run before the following ones of that. */
-static bool may_take_turns(const RoundFinder *finder, const RoundCut *earlier, const RoundCut *later, int64_t rounds) {
-  if (!conflict(finder, earlier->event, NULL, 0, later->event, NULL, 0, 1)) return true;
-  for (int64_t i = 1; i < rounds; i++)
-    for (int64_t j = 0; j < i; j++)
-      if (conflict(finder, earlier->event, earlier, i, later->event, later, j, rounds)) return false;
-  return true;
-}
-
 /* Whether the whole Kernels of |a| and |b| may change places. */
 static bool may_swap(const RoundFinder *finder, int32_t a, int32_t b) {
-  return !conflict(finder, a, NULL, 0, b, NULL, 0, 1);
+  return !conflict(finder, (RoundStrip){a, NULL, 0}, (RoundStrip){b, NULL, 0}, 1);
+}
+
+/* Whether strips of |later|, a Kernel after that of |earlier|, may be run before the following ones of that. */
+static bool may_take_turns(const RoundFinder *finder, const RoundCut *earlier, const RoundCut *later, int64_t rounds) {
+  if (may_swap(finder, earlier->event, later->event)) return true;
+  for (int64_t i = 1; i < rounds; i++)
+    for (int64_t j = 0; j < i; j++)
+      if (conflict(finder, (RoundStrip){earlier->event, earlier, i}, (RoundStrip){later->event, later, j}, rounds))
+        return false;
+  return true;
 }
 
 /* --- how Kernels are cut --- */

@@ -70,7 +70,7 @@ static void drop_cut_positions(TilingList *list) {
 }
 
 static TilingScope scope_of(const TilerRequest *request, int32_t depth) {
-  TilingScope scope = tiler_scope(request->machine, request->options, depth);
+  TilingScope scope = tiler_scope(request->kernel, request->machine, request->options, depth);
   scope.memo = request->memo;
   return scope;
 }
@@ -79,8 +79,6 @@ static TilingScope scope_of(const TilerRequest *request, int32_t depth) {
  * transfers; three are for commands that take unequal times, and for tiles in place. */
 static Status list_tilings(Arena *arena, const TilerRequest *request, DiagSink *diag, TilingList *out_list) {
   static const int32_t depths[DEEPEST] = {2, 1, 3};
-  const Kernel *kernel = request->kernel;
-  const MachineDescription *machine = request->machine;
   int32_t given = request->options->pipeline_depth;
   Arena *scratch = arena_create();
   DiagSink quiet;
@@ -89,7 +87,7 @@ static Status list_tilings(Arena *arena, const TilerRequest *request, DiagSink *
   for (int32_t i = 0; i < (given > 0 ? 1 : DEEPEST); i++) {
     TilingScope scope = scope_of(request, given > 0 ? given : depths[i]);
     TilingChoices choices;
-    if (tiling_search_forms(scratch, kernel, machine, &scope, &quiet, &choices) != STATUS_OK) continue;
+    if (tiling_search_forms(scratch, &scope, &quiet, &choices) != STATUS_OK) continue;
     for (int32_t c = 0; c < choices.count; c++) {
       int32_t at = out_list->count++;
       for (; at > 0 && choices.tilings[c].cycles < WORTHWHILE * out_list->tilings[at - 1].cycles; at--)
@@ -101,7 +99,7 @@ static Status list_tilings(Arena *arena, const TilerRequest *request, DiagSink *
   drop_cut_positions(out_list);
   if (out_list->count > 0) return STATUS_OK;
   TilingScope scope = scope_of(request, given > 0 ? given : 1);
-  return tiling_search(arena, kernel, machine, &scope, diag, &out_list->tilings[0]);
+  return tiling_search(arena, &scope, diag, &out_list->tilings[0]);
 }
 
 /* |request|, with a memo of its own where it has none; to be ended by end_memo. */
@@ -202,8 +200,8 @@ static Status step_on(PlanSearch *search) {
   for (bool moved = true; moved && goes_on(search);) {
     TilingChoices choices;
     Arena *scratch = arena_create();
-    Status status = tiling_neighbours(scratch, search->request->kernel, search->machine, &scope, &search->tiling,
-                                      search->request->options->pipeline_depth > 0, &search->quiet, &choices);
+    Status status = tiling_neighbours(scratch, &scope, &search->tiling, search->request->options->pipeline_depth > 0,
+                                      &search->quiet, &choices);
     arena_destroy(scratch);
     RETURN_IF_ERROR(status);
     moved = false;
@@ -270,7 +268,7 @@ static int32_t search_saving(Arena *arena, const TilerRequest *request, int32_t 
   TilingScope scope = scope_of(request, given > 0 ? given : 2);
   TilingChoices choices = {0};
   scope.transfers = TILER_TRANSFERS_WEIGHT;
-  Status status = tiling_search_forms(arena, request->kernel, request->machine, &scope, &quiet, &choices);
+  Status status = tiling_search_forms(arena, &scope, &quiet, &choices);
   for (int32_t c = 0; status == STATUS_OK && c < choices.count && count < most; c++) {
     if (choices.tilings[c].cycles > CLOSE_ENOUGH * choices.tilings[0].cycles) break;
     Status made = tiler_plan_tiling(arena, request, &choices.tilings[c], false, &quiet, &out_plans[count]);

@@ -144,10 +144,9 @@ bool tile_facts_in_place(const TileFacts *facts, CoverFacts *of, const TileCover
 
 Status tile_facts_work(TileFacts *facts, CoverFacts *of, const TileCover *cover, DiagSink *diag,
                        const TileWork **out_work) {
+  TileStages stages = {facts->kernel, cover->first_stage, cover->last_stage};
   Status status = STATUS_OK;
-  if (of->work == NULL)
-    status = tile_work_find(facts->arena, facts->kernel, facts->machine, cover->first_stage, cover->last_stage, diag,
-                            &of->work);
+  if (of->work == NULL) status = tile_work_find(facts->arena, stages, facts->machine, diag, &of->work);
   *out_work = of->work;
   if (status != STATUS_OK) of->work = NULL;
   return status;

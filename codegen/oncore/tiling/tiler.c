@@ -544,8 +544,13 @@ int32_t tiler_effort(const TilerOptions *options) {
   return options->effort > 0 ? options->effort : TILER_DEFAULT_EFFORT;
 }
 
-TilingScope tiler_scope(const MachineDescription *machine, const TilerOptions *options, int32_t depth) {
-  return (TilingScope){machine_buffer_usable(machine), depth, tiler_effort(options), NULL, 0};
+TilingScope tiler_scope(const Kernel *kernel, const MachineDescription *machine, const TilerOptions *options,
+                        int32_t depth) {
+  return (TilingScope){.kernel = kernel,
+                       .machine = machine,
+                       .buffer_bytes = machine_buffer_usable(machine),
+                       .depth = depth,
+                       .effort = tiler_effort(options)};
 }
 
 static Status try_spread(const Tiler *tiler, DiagSink *diag, Plan **best, double *least) {
@@ -576,9 +581,8 @@ static Status use_spare_queues(Tiler *tiler, const TilerOptions *options, DiagSi
   diag_sink_init(&quiet, scratch);
   Tiling *tiling = ARENA_NEW(tiler->arena, Tiling);
   Status status = STATUS_EXHAUSTED;
-  TilingScope scope = tiler_scope(tiler->machine, options, 2 * tiler->outline.tiling->depth);
-  if (options->pipeline_depth == 0)
-    status = tiling_search(tiler->arena, tiler->kernel, tiler->machine, &scope, &quiet, tiling);
+  TilingScope scope = tiler_scope(tiler->kernel, tiler->machine, options, 2 * tiler->outline.tiling->depth);
+  if (options->pipeline_depth == 0) status = tiling_search(tiler->arena, &scope, &quiet, tiling);
   arena_destroy(scratch);
   if (status == STATUS_OK) {
     Tiler deep = {.arena = tiler->arena, .kernel = tiler->kernel, .machine = tiler->machine};
@@ -618,8 +622,8 @@ static Status fit_flags(Tiler *tiler, const TilerOptions *options, DiagSink *dia
   int32_t depth = tiler->outline.tiling->depth;
   while (!is_enough && options->pipeline_depth == 0 && --depth > 0) {
     Tiling *tiling = ARENA_NEW(tiler->arena, Tiling);
-    TilingScope scope = tiler_scope(tiler->machine, options, depth);
-    RETURN_IF_ERROR(tiling_search(tiler->arena, tiler->kernel, tiler->machine, &scope, diag, tiling));
+    TilingScope scope = tiler_scope(tiler->kernel, tiler->machine, options, depth);
+    RETURN_IF_ERROR(tiling_search(tiler->arena, &scope, diag, tiling));
     *tiler = (Tiler){.arena = tiler->arena, .kernel = tiler->kernel, .machine = tiler->machine};
     tile_outline_make(tiler->arena, tiler->kernel, tiler->machine, tiling, &tiler->outline);
     RETURN_IF_ERROR(make_plan(tiler, deep.plan->name, diag));

@@ -7,8 +7,9 @@
 
 enum { TILER_DEFAULT_EFFORT = 5 };
 
-/* All of the Buffer that |machine| gives, and the effort of |options|. */
-TilingScope tiler_scope(const MachineDescription *machine, const TilerOptions *options, int32_t depth);
+/* For searches of |kernel|'s tilings: all of the Buffer that |machine| gives, and the effort of |options|. */
+TilingScope tiler_scope(const Kernel *kernel, const MachineDescription *machine, const TilerOptions *options,
+                        int32_t depth);
 
 /* The plan of |request| by |tiling|: with as few slots as the machine's flags ask for, on all queues of a kind, its
  * loads ahead where that is faster.  |is_trial|: it is only priced, and may have edges that others imply, which take no

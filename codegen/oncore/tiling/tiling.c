@@ -567,14 +567,13 @@ static bool can_be_in_place(const TilingSearch *search, bool splits_stages) {
   return can;
 }
 
-static void search_init(TilingSearch *search, Arena *arena, const Kernel *kernel, const MachineDescription *machine,
-                        const TilingScope *scope, DiagSink *diag) {
-  *search = (TilingSearch){.scratch = arena, .kernel = kernel, .machine = machine, .diag = diag};
+static void search_init(TilingSearch *search, Arena *arena, const TilingScope *scope, DiagSink *diag) {
+  *search = (TilingSearch){.scratch = arena, .kernel = scope->kernel, .machine = scope->machine, .diag = diag};
   search->buffer_bytes = scope->buffer_bytes;
   search->transfers = scope->transfers;
   search->starts = scope->effort < 4 ? 1 : scope->effort < 7 ? 3 : MOST_STARTS;
   search->least_footprint = INT64_MAX;
-  search->own = scope->memo == NULL ? tiling_memo_create(kernel, machine, scope->buffer_bytes) : NULL;
+  search->own = scope->memo == NULL ? tiling_memo_create(scope->kernel, scope->machine, scope->buffer_bytes) : NULL;
   search->memo = scope->memo == NULL ? search->own : scope->memo;
   find_windows(search);
   make_candidates(search, &search->fine, 16);
@@ -596,10 +595,10 @@ static void add_cut_positions(TilingSearch *search, int32_t depth, TilingChoices
   if (form.in_place) find_choice(search, &form, choices);
 }
 
-Status tiling_search_forms(Arena *arena, const Kernel *kernel, const MachineDescription *machine,
-                           const TilingScope *scope, DiagSink *diag, TilingChoices *out_choices) {
+Status tiling_search_forms(Arena *arena, const TilingScope *scope, DiagSink *diag, TilingChoices *out_choices) {
+  const Kernel *kernel = scope->kernel;
   TilingSearch search;
-  search_init(&search, arena, kernel, machine, scope, diag);
+  search_init(&search, arena, scope, diag);
   *out_choices = (TilingChoices){0};
   int32_t depth = scope->depth;
   bool is_whole = (kernel->stage_count == 1 && !has_inner_dims(kernel)) || updates_buffers(kernel) ||
@@ -631,13 +630,12 @@ Status tiling_search_forms(Arena *arena, const Kernel *kernel, const MachineDesc
   tiling_memo_destroy(search.own);
   RETURN_IF_ERROR(search.status);
   if (out_choices->count > 0) return STATUS_OK;
-  return buffer_shortage_report(kernel, machine, &search.least, scope->buffer_bytes, diag);
+  return buffer_shortage_report(kernel, scope->machine, &search.least, scope->buffer_bytes, diag);
 }
 
-Status tiling_search(Arena *arena, const Kernel *kernel, const MachineDescription *machine, const TilingScope *scope,
-                     DiagSink *diag, Tiling *out_tiling) {
+Status tiling_search(Arena *arena, const TilingScope *scope, DiagSink *diag, Tiling *out_tiling) {
   TilingChoices choices;
-  RETURN_IF_ERROR(tiling_search_forms(arena, kernel, machine, scope, diag, &choices));
+  RETURN_IF_ERROR(tiling_search_forms(arena, scope, diag, &choices));
   *out_tiling = choices.tilings[0];
   return STATUS_OK;
 }
@@ -712,12 +710,11 @@ static bool point_of_tiling(const TilingSearch *search, const Tiling *tiling, Ti
   return true;
 }
 
-Status tiling_neighbours(Arena *arena, const Kernel *kernel, const MachineDescription *machine,
-                         const TilingScope *scope, const Tiling *from, bool keeps_depth, DiagSink *diag,
+Status tiling_neighbours(Arena *arena, const TilingScope *scope, const Tiling *from, bool keeps_depth, DiagSink *diag,
                          TilingChoices *out_choices) {
   TilingSearch search;
   TilingPoint point;
-  search_init(&search, arena, kernel, machine, scope, diag);
+  search_init(&search, arena, scope, diag);
   search.set = &search.fine;
   *out_choices = (TilingChoices){0};
   bool is_among = point_of_tiling(&search, from, &point);
@@ -728,7 +725,7 @@ Status tiling_neighbours(Arena *arena, const Kernel *kernel, const MachineDescri
     if (more != 0) add_neighbour(&search, &next, out_choices);
     add_steps(&search, &next, out_choices);
   }
-  if (is_among && !from->slide.is_on && !has_sequence(kernel)) add_exchanges(&search, &point, out_choices);
+  if (is_among && !from->slide.is_on && !has_sequence(scope->kernel)) add_exchanges(&search, &point, out_choices);
   tiling_memo_destroy(search.own);
   return search.status;
 }

@@ -147,8 +147,10 @@ MUST_USE Status tile_outline_costs(const TileOutline *outline, int32_t first, in
 /* What searches have found of a Kernel's tilings, for others of the same one (tiling_memo.h). */
 typedef struct TilingMemo TilingMemo;
 
-/* What a search may use. */
+/* What a search is of, and what it may use. */
 typedef struct TilingScope {
+  const Kernel *kernel;
+  const MachineDescription *machine;
   int64_t buffer_bytes;
   int32_t depth;    /* slots of rings, >= 1 */
   int32_t effort;   /* 1 to 9: from how many of the grid's points descents start */
@@ -166,19 +168,16 @@ typedef struct TilingChoices {
 
 /* The best tiling of each form found within |scope|: descent from several starts over extents, orders of loops;
  * deterministic.  STATUS_EXHAUSTED ("oncore-too-small") when the smallest tiles do not fit, naming what they need. */
-MUST_USE Status tiling_search_forms(Arena *arena, const Kernel *kernel, const MachineDescription *machine,
-                                    const TilingScope *scope, DiagSink *diag, TilingChoices *out_choices);
+MUST_USE Status tiling_search_forms(Arena *arena, const TilingScope *scope, DiagSink *diag, TilingChoices *out_choices);
 
 /* The best of them. */
-MUST_USE Status tiling_search(Arena *arena, const Kernel *kernel, const MachineDescription *machine,
-                              const TilingScope *scope, DiagSink *diag, Tiling *out_tiling);
+MUST_USE Status tiling_search(Arena *arena, const TilingScope *scope, DiagSink *diag, Tiling *out_tiling);
 
 /* Tilings that differ from |from|, one that a search found, by a step: one dim in the next larger or smaller tiles, or
  * one dim in larger and another one in smaller ones; a slot more or less, with a step or without; two loops
  * exchanged.  |keeps_depth|: but no other slots.  Those that fit |scope|'s Buffer, the best by estimate; its depth is
  * not looked at. */
-MUST_USE Status tiling_neighbours(Arena *arena, const Kernel *kernel, const MachineDescription *machine,
-                                  const TilingScope *scope, const Tiling *from, bool keeps_depth, DiagSink *diag,
-                                  TilingChoices *out_choices);
+MUST_USE Status tiling_neighbours(Arena *arena, const TilingScope *scope, const Tiling *from, bool keeps_depth,
+                                  DiagSink *diag, TilingChoices *out_choices);
 
 #endif

@@ -23,10 +23,9 @@ static void tiling_fits_whatever_the_buffer(void **state) {
     const Kernel *kernel = make_kernel(fixture, testing_modules[m]);
     for (int64_t bytes = 2500; bytes < 300000; bytes = bytes * 7 / 3) {
       for (int32_t depth = 1; depth <= 3; depth++) {
+        TilingScope scope = {kernel, machine, bytes, depth, 5, NULL, 0};
         Tiling tiling;
-        if (tiling_search(fixture->arena, kernel, machine, &(TilingScope){bytes, depth, 5, NULL, 0}, &fixture->diag,
-                          &tiling) != STATUS_OK)
-          continue;
+        if (tiling_search(fixture->arena, &scope, &fixture->diag, &tiling) != STATUS_OK) continue;
         TilingCost cost = cost_of(fixture, kernel, machine, &tiling);
         assert_true(cost.footprint <= bytes);
         assert_true(cost.cycles == tiling.cycles);
@@ -47,10 +46,11 @@ static void tiling_memo_changes_nothing(void **state) {
     TilingMemo *memo = tiling_memo_create(kernel, machine, MOST);
     for (int64_t bytes = 4096; bytes <= MOST; bytes *= 8) {
       for (int d = 0; d < 5; d++) {
-        TilingScope scope = {bytes, depths[d], 5, NULL, 0}, knowing = {bytes, depths[d], 5, memo, 0};
+        TilingScope scope = {kernel, machine, bytes, depths[d], 5, NULL, 0}, knowing = scope;
+        knowing.memo = memo;
         TilingChoices alone, with;
-        Status status = tiling_search_forms(fixture->arena, kernel, machine, &scope, &fixture->diag, &alone);
-        assert_int_equal(tiling_search_forms(fixture->arena, kernel, machine, &knowing, &fixture->diag, &with), status);
+        Status status = tiling_search_forms(fixture->arena, &scope, &fixture->diag, &alone);
+        assert_int_equal(tiling_search_forms(fixture->arena, &knowing, &fixture->diag, &with), status);
         assert_int_equal(with.count, alone.count);
         for (int32_t c = 0; c < alone.count; c++) {
           const Tiling *a = &alone.tilings[c], *b = &with.tilings[c];
@@ -120,10 +120,9 @@ static void tiling_estimate_falls_with_depth(void **state) {
   MachineDescription *machine = make_machine(fixture, "vp-ref");
   for (int m = 0; m < TESTING_MODULES; m++) {
     const Kernel *kernel = make_kernel(fixture, testing_modules[m]);
+    TilingScope scope = {kernel, machine, 16384, 1, 5, NULL, 0};
     Tiling tiling;
-    assert_int_equal(
-        tiling_search(fixture->arena, kernel, machine, &(TilingScope){16384, 1, 5, NULL, 0}, &fixture->diag, &tiling),
-        STATUS_OK);
+    assert_int_equal(tiling_search(fixture->arena, &scope, &fixture->diag, &tiling), STATUS_OK);
     double before = 1e300;
     for (tiling.depth = 1; tiling.depth < 5; tiling.depth++) {
       double cycles = cost_of(fixture, kernel, machine, &tiling).cycles;
