@@ -109,26 +109,50 @@ static void contraction_of_turned_convolution_is_right(void **state) {
   }
 }
 
-/* The gradient of an NHWC convolution's weights: rows are contiguous in parts, those of one place in the window, and
- * begin anywhere in them in each piece; dims window y, x, channel, feature; n, y, x. */
+typedef struct WeightGradientShape {
+  int64_t size, channels, features, window;
+} WeightGradientShape;
+
+/* The gradient of an NHWC convolution's weights, the image as large as the result, batch 2: dims window y, x, channel,
+ * feature; n, y, x. */
+static TestCase weight_gradient_case(const WeightGradientShape *s) {
+  int64_t size = s->size, plane = size * size, window = s->window, pad = window / 2, c = s->channels, f = s->features;
+  TestCase test = {
+      .name = "weight gradient", .type = TYPE_F32, .operand_type = TYPE_F32, .outer_count = 4, .inner_count = 3};
+  memcpy(test.extents, (int64_t[]){window, window, c, f, 2, size, size}, 7 * sizeof(int64_t));
+  test.lhs = (Affine){-pad * (size + 1) * c, {size * c, c, 1, 0, plane * c, size * c, c}};
+  test.lhs.steps[MAX_TEST_DIMS - 1] = 2 * plane * c;
+  test.rhs = (Affine){0, {0, 0, 0, 1, plane * f, size * f, f}};
+  test.result = (Affine){0, {window * c * f, c * f, f, 1}};
+  test.guard_count = 2;
+  test.guards[0] = (Guard){{-pad, {1, 0, 0, 0, 0, 1, 0}}, size, 0};
+  test.guards[1] = (Guard){{-pad, {0, 1, 0, 0, 0, 0, 1}}, size, 0};
+  return test;
+}
+
+/* Rows are contiguous in parts, those of one place in the window, and begin anywhere in them in each piece. */
 static void contraction_of_weight_gradients_is_right(void **state) {
   (void)state;
-  static const int64_t sizes[][2] = {{16, 24}, {8, 40}, {12, 16}, {32, 9}};
-  enum { S = 10 };
-  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-    int64_t c = sizes[i][0], f = sizes[i][1];
-    TestCase test = {
-        .name = "weight gradient", .type = TYPE_F32, .operand_type = TYPE_F32, .outer_count = 4, .inner_count = 3};
-    memcpy(test.extents, (int64_t[]){3, 3, c, f, 2, S, S}, 7 * sizeof(int64_t));
-    test.lhs = (Affine){-(S + 1) * c, {S * c, c, 1, 0, S * S * c, S * c, c}};
-    test.lhs.steps[MAX_TEST_DIMS - 1] = 2 * S * S * c;
-    test.rhs = (Affine){0, {0, 0, 0, 1, S * S * f, S * f, f}};
-    test.result = (Affine){0, {3 * c * f, c * f, f, 1}};
-    test.guard_count = 2;
-    test.guards[0] = (Guard){{-1, {1, 0, 0, 0, 0, 1, 0}}, S, 0};
-    test.guards[1] = (Guard){{-1, {0, 1, 0, 0, 0, 0, 1}}, S, 0};
+  static const WeightGradientShape shapes[] = {{10, 16, 24, 3}, {10, 8, 40, 3}, {10, 12, 16, 3}, {10, 32, 9, 3}};
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    TestCase test = weight_gradient_case(&shapes[i]);
     run_everywhere(&test);
   }
+}
+
+/* Rows that are packed in squares come in blocks of whole squares, with few bytes in smaller tiles: of a tile of 14
+ * rows none would be packed in squares of 16. */
+static void blocks_of_weight_gradients_are_whole_squares(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  TestCase test = weight_gradient_case(&(WeightGradientShape){32, 16, 32, 5});
+  static const int64_t most_scratch[] = {INT64_MAX, 4096};
+  for (size_t i = 0; i < sizeof most_scratch / sizeof *most_scratch; i++) {
+    ContractionBlocking blocking = blocking_on(&test, "znver4", OWN_CACHE, most_scratch[i], arena);
+    assert_true(blocking.lhs_transposes && contraction_scratch_bytes(&blocking) <= most_scratch[i]);
+    assert_int_equal(blocking.tiles_per_block * blocking.tile_rows % blocking.lanes, 0);
+  }
+  arena_destroy(arena);
 }
 
 int main(void) {
@@ -137,6 +161,7 @@ int main(void) {
       cmocka_unit_test(contraction_of_channel_major_convolution_is_right),
       cmocka_unit_test(contraction_of_turned_convolution_is_right),
       cmocka_unit_test(contraction_of_weight_gradients_is_right),
+      cmocka_unit_test(blocks_of_weight_gradients_are_whole_squares),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,6 +85,8 @@ PackingCosts contraction_packing_costs(const Kernel *kernel, const ContractionBl
   double row_bytes = blocking->rhs_is_plain ? (double)blocking->rhs_stride * type_storage_bytes(blocking->type) : 0;
   PackingCosts costs = {.lhs = packing_cost(kernel, blocking, &blocking->lhs_set, depth->dims[depth->count - 1],
                                             blocking->lhs_transposes, lhs_run(kernel, blocking)),
+                        .lhs_alone = packing_cost(kernel, blocking, &blocking->lhs_set, depth->dims[depth->count - 1],
+                                                  false, lhs_run(kernel, blocking)),
                         .rhs = packing_cost(kernel, blocking, &blocking->rhs_set, columns->dims[columns->count - 1],
                                             blocking->rhs_transposes, rhs_run),
                         .rhs_runs_along_depth = blocking->rhs_transposes,
@@ -291,12 +293,31 @@ static double rhs_packing_cost(const ContractionBlocking *blocking, const Packin
   return elements * element_packing(&packing->rhs, longest);
 }
 
+/* Which part of the rows squares take, mostly: whole ones in a block, which begin where a part of the rows does. */
+static double share_in_squares(const ContractionBlocking *blocking) {
+  int64_t lanes = blocking->lanes, rows = min_i64(blocking->tiles_per_block * blocking->tile_rows, blocking->rows.size);
+  if (!blocking->lhs_in_parts) return (double)(rows / lanes * lanes) / (double)rows;
+  int64_t phases = 0, in_squares = 0, begin = 0;
+  do { /* rows before the first square of each block, until they come again */
+    int64_t before = (lanes - begin) % lanes;
+    if (before < rows) in_squares += (rows - before) / lanes * lanes;
+    begin = (begin + rows) % lanes;
+    phases++;
+  } while (begin != 0);
+  return (double)in_squares / (double)(phases * rows);
+}
+
 /* … of packing and reading the whole lhs, |lhs_bytes|. */
 static double lhs_entry_cost(const ContractionBlocking *blocking, const PackingCosts *packing, double lhs_bytes) {
   double reading = reading_cost(blocking, lhs_bytes, lhs_bytes);
   if (blocking->lhs_in_place) return reading;
   double elements = lhs_bytes / type_storage_bytes(blocking->type) * blocking->group;
-  return reading + elements * element_packing(&packing->lhs, blocking->block_depth);
+  double element = element_packing(&packing->lhs, blocking->block_depth);
+  if (blocking->lhs_transposes) {
+    double share = share_in_squares(blocking);
+    element = share * element + (1 - share) * element_packing(&packing->lhs_alone, blocking->block_depth);
+  }
+  return reading + elements * element;
 }
 
 double contraction_cost(const ContractionBlocking *blocking, const PackingCosts *packing, const PlaceCosts *place,

@@ -20,6 +20,7 @@ typedef struct PackingCost {
 /* Of packing, which is the same whatever the sizes. */
 typedef struct PackingCosts {
   PackingCost lhs, rhs;
+  PackingCost lhs_alone; /* of rows that no square of those of a block takes, where it is packed in squares */
   bool rhs_runs_along_depth;
   double row_pages; /* of a row of the rhs; at most 1: from row to row there is a new one */
 } PackingCosts;

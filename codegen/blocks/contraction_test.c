@@ -68,21 +68,6 @@ static void contraction_of_small_plain_matrices_is_in_place(void **state) {
   run_everywhere(&test);
 }
 
-/* Where what the products of a module read in a run stays. */
-typedef enum FactorPlace { OWN_CACHE, LAST_CACHE, MEMORY } FactorPlace;
-
-static ContractionBlocking blocking_on(const TestCase *test, const char *cpu, FactorPlace place, Arena *arena) {
-  Builder builder;
-  build_kernel(&builder, test, arena);
-  VecTarget target = cpu_vec_target(cpu_level_find(sv_from_cstring(cpu))->features);
-  target.leaves_own_cache = place >= LAST_CACHE;
-  target.streams_factors = place == MEMORY;
-  ContractionScratch scratch = {.most = INT64_MAX, .free = 0};
-  const ContractionBlocking *blocking = contraction_blocking_choose(arena, &builder.kernel, &target, scratch);
-  assert_non_null(blocking);
-  return *blocking;
-}
-
 /* Where the second-level cache has 2 MiB, a rhs of 1 MiB that stays there is read where it is for one tile of rows
  * after the other, without asking ahead; rows half a page apart are no reason for smaller tiles. */
 static void contraction_with_a_rhs_that_passes_keeps_a_tile(void **state) {
@@ -90,17 +75,17 @@ static void contraction_with_a_rhs_that_passes_keeps_a_tile(void **state) {
   Arena *arena = arena_create();
   TestCase test = matrix_case(512, 512, 512, ROWS, ROWS, ROWS);
   test.checked_each = 97;
-  ContractionBlocking large = blocking_on(&test, "sapphirerapids", OWN_CACHE, arena);
+  ContractionBlocking large = blocking_on(&test, "sapphirerapids", OWN_CACHE, INT64_MAX, arena);
   assert_true(large.rhs_in_place && large.lhs_in_place && !large.rhs_ahead);
   assert_int_equal(large.tile_rows, 14);
   assert_int_equal(large.tiles_per_block, 1);
   assert_true(contraction_scratch_bytes(&large) <= 2 << 10);
-  assert_int_not_equal(blocking_on(&test, "sapphirerapids", LAST_CACHE, arena).tiles_per_block, 1);
-  assert_int_not_equal(blocking_on(&test, "sapphirerapids", MEMORY, arena).tiles_per_block, 1);
-  assert_int_not_equal(blocking_on(&test, "znver4", OWN_CACHE, arena).tiles_per_block, 1);
+  assert_int_not_equal(blocking_on(&test, "sapphirerapids", LAST_CACHE, INT64_MAX, arena).tiles_per_block, 1);
+  assert_int_not_equal(blocking_on(&test, "sapphirerapids", MEMORY, INT64_MAX, arena).tiles_per_block, 1);
+  assert_int_not_equal(blocking_on(&test, "znver4", OWN_CACHE, INT64_MAX, arena).tiles_per_block, 1);
   if (has_matrix_unit()) run_limited(&test, expected_results(&test, arena), "sapphirerapids", INT64_MAX);
   test.rhs = (Affine){0, {0, 1, 1024}}; /* rows of twice the length: 2 MiB */
-  assert_int_not_equal(blocking_on(&test, "sapphirerapids", OWN_CACHE, arena).tiles_per_block, 1);
+  assert_int_not_equal(blocking_on(&test, "sapphirerapids", OWN_CACHE, INT64_MAX, arena).tiles_per_block, 1);
   arena_destroy(arena);
 }
 
@@ -113,10 +98,10 @@ static void contraction_as_deep_as_a_large_cache_is_one_block(void **state) {
   test.epilogue = RESIDUAL;
   test.bias = test.result;
   test.checked_each = 97;
-  ContractionBlocking large = blocking_on(&test, "sapphirerapids", LAST_CACHE, arena);
+  ContractionBlocking large = blocking_on(&test, "sapphirerapids", LAST_CACHE, INT64_MAX, arena);
   assert_true(large.block_count == 1 && large.lhs_in_place && !large.rhs_in_place);
   assert_int_equal(large.tiles_per_block, 14); /* all: each panel is packed once */
-  assert_true(blocking_on(&test, "znver4", LAST_CACHE, arena).block_count > 1);
+  assert_true(blocking_on(&test, "znver4", LAST_CACHE, INT64_MAX, arena).block_count > 1);
   if (has_matrix_unit()) run_limited(&test, expected_results(&test, arena), "sapphirerapids", INT64_MAX);
   arena_destroy(arena);
 }
@@ -128,20 +113,20 @@ static void contraction_of_whole_tiles_is_finished_in_registers(void **state) {
   Arena *arena = arena_create();
   TestCase test = matrix_case(196, 1024, 256, ROWS, ROWS, ROWS);
   test.epilogue = BIAS_MAX;
-  ContractionBlocking biased = blocking_on(&test, "sapphirerapids", OWN_CACHE, arena);
+  ContractionBlocking biased = blocking_on(&test, "sapphirerapids", OWN_CACHE, INT64_MAX, arena);
   assert_int_equal(biased.register_step_count, 2);
   assert_true(contraction_all_in_registers(&biased));
-  assert_false(blocking_on(&test, "x86-64", OWN_CACHE, arena).in_registers);
+  assert_false(blocking_on(&test, "x86-64", OWN_CACHE, INT64_MAX, arena).in_registers);
   test.epilogue = RESIDUAL;
   test.bias = test.result;
-  ContractionBlocking residual = blocking_on(&test, "haswell", OWN_CACHE, arena);
+  ContractionBlocking residual = blocking_on(&test, "haswell", OWN_CACHE, INT64_MAX, arena);
   assert_true(residual.in_registers && residual.register_steps[0].source == SOURCE_BESIDE);
   test = matrix_case(196, 1000, 128, ROWS, ROWS, ROWS);
   test.epilogue = BIAS_MAX;
-  ContractionBlocking edges = blocking_on(&test, "sapphirerapids", OWN_CACHE, arena);
+  ContractionBlocking edges = blocking_on(&test, "sapphirerapids", OWN_CACHE, INT64_MAX, arena);
   assert_true(edges.in_registers && !contraction_all_in_registers(&edges));
   test.epilogue = NARROW;
-  assert_false(blocking_on(&test, "sapphirerapids", OWN_CACHE, arena).in_registers);
+  assert_false(blocking_on(&test, "sapphirerapids", OWN_CACHE, INT64_MAX, arena).in_registers);
   arena_destroy(arena);
 }
 
@@ -153,8 +138,8 @@ static void contraction_with_a_small_rhs_from_afar_asks_ahead(void **state) {
   TestCase test = matrix_case(196, 256, 256, ROWS, ROWS, ROWS);
   static const char *const processors[] = {"sapphirerapids", "znver4", "haswell"};
   for (int i = 0; i < 3; i++) {
-    ContractionBlocking near = blocking_on(&test, processors[i], OWN_CACHE, arena);
-    ContractionBlocking far = blocking_on(&test, processors[i], LAST_CACHE, arena);
+    ContractionBlocking near = blocking_on(&test, processors[i], OWN_CACHE, INT64_MAX, arena);
+    ContractionBlocking far = blocking_on(&test, processors[i], LAST_CACHE, INT64_MAX, arena);
     assert_true(near.rhs_in_place && !near.rhs_ahead);
     assert_true(far.rhs_in_place && far.rhs_ahead);
     assert_true(contraction_scratch_bytes(&far) <= contraction_scratch_bytes(&near));
@@ -169,13 +154,13 @@ static void contraction_that_packs_a_large_lhs_asks_ahead(void **state) {
   Arena *arena = arena_create();
   TestCase test = matrix_case(304, 416, 1024, ROWS, ROWS, ROWS);
   test.checked_each = 97;
-  ContractionBlocking large = blocking_on(&test, "znver4", LAST_CACHE, arena);
+  ContractionBlocking large = blocking_on(&test, "znver4", LAST_CACHE, INT64_MAX, arena);
   assert_true(!large.lhs_in_place && large.block_count > 1 && large.lhs_ahead);
   run_everywhere(&test);
   test.extents[0] = 96;
-  assert_false(blocking_on(&test, "znver4", LAST_CACHE, arena).lhs_ahead);
+  assert_false(blocking_on(&test, "znver4", LAST_CACHE, INT64_MAX, arena).lhs_ahead);
   test = matrix_case(304, 416, 1040, ROWS, ROWS, ROWS);
-  ContractionBlocking in_place = blocking_on(&test, "znver4", LAST_CACHE, arena);
+  ContractionBlocking in_place = blocking_on(&test, "znver4", LAST_CACHE, INT64_MAX, arena);
   assert_true(in_place.lhs_in_place && !in_place.lhs_ahead);
   arena_destroy(arena);
 }
@@ -186,12 +171,12 @@ static void contraction_with_few_rows_streams_whole_rows(void **state) {
   (void)state;
   Arena *arena = arena_create();
   TestCase test = matrix_case(1, 32000, 1024, ROWS, ROWS, ROWS);
-  ContractionBlocking whole = blocking_on(&test, "znver4", MEMORY, arena);
+  ContractionBlocking whole = blocking_on(&test, "znver4", MEMORY, INT64_MAX, arena);
   assert_true(whole.rhs_in_place && whole.block_count > 1);
   assert_int_equal(whole.panels_per_chunk, whole.panel_count);
   assert_true(contraction_scratch_bytes(&whole) <= 4 << 10);
   test = matrix_case(7, 32000, 1024, ROWS, ROWS, ROWS);
-  ContractionBlocking chunks = blocking_on(&test, "znver4", MEMORY, arena);
+  ContractionBlocking chunks = blocking_on(&test, "znver4", MEMORY, INT64_MAX, arena);
   assert_true(chunks.panels_per_chunk < chunks.panel_count);
   arena_destroy(arena);
 }
@@ -236,10 +221,10 @@ static void contraction_with_an_overlapped_result_stores_it_once(void **state) {
     test.is_overlapped = true;
     run_everywhere(&test);
     Arena *arena = arena_create();
-    ContractionBlocking blocking = blocking_on(&test, "x86-64-v4", OWN_CACHE, arena);
+    ContractionBlocking blocking = blocking_on(&test, "x86-64-v4", OWN_CACHE, INT64_MAX, arena);
     assert_int_equal(blocking.sums_in_result, cases[i].lies_in_result);
     test.is_overlapped = false;
-    blocking = blocking_on(&test, "x86-64-v4", OWN_CACHE, arena);
+    blocking = blocking_on(&test, "x86-64-v4", OWN_CACHE, INT64_MAX, arena);
     assert_true(blocking.sums_in_result);
     arena_destroy(arena);
   }
@@ -452,10 +437,10 @@ static void contraction_in_the_matrix_unit_reads_rows_in_place(void **state) {
   Arena *arena = arena_create();
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
     TestCase whole = narrow_case(types[i], 75, 100, 320), rest = narrow_case(types[i], 75, 100, 330);
-    ContractionBlocking in_place = blocking_on(&whole, "sapphirerapids", OWN_CACHE, arena);
+    ContractionBlocking in_place = blocking_on(&whole, "sapphirerapids", OWN_CACHE, INT64_MAX, arena);
     assert_true(in_place.in_matrix_unit && in_place.lhs_in_place);
     assert_int_equal(in_place.row_stride, 320 / in_place.group);
-    assert_false(blocking_on(&rest, "sapphirerapids", OWN_CACHE, arena).lhs_in_place);
+    assert_false(blocking_on(&rest, "sapphirerapids", OWN_CACHE, INT64_MAX, arena).lhs_in_place);
     run_everywhere(&whole);
     run_everywhere(&rest);
   }
@@ -468,18 +453,18 @@ static void contraction_in_the_matrix_unit_lets_one_factor_pass(void **state) {
   (void)state;
   Arena *arena = arena_create();
   TestCase test = narrow_case(TYPE_S8, 1024, 1024, 1024);
-  ContractionBlocking blocking = blocking_on(&test, "sapphirerapids", OWN_CACHE, arena);
+  ContractionBlocking blocking = blocking_on(&test, "sapphirerapids", OWN_CACHE, INT64_MAX, arena);
   assert_int_equal(blocking.tiles_per_block, 1);
   assert_true(blocking.rhs_kept && blocking.rhs_passes_by && !blocking.lhs_passes_by);
   /* a whole row of tiles is larger than that cache, and all panels than the second: blocks of the depth of some panels,
    * packed before all rows go by them */
   TestCase deep = narrow_case(TYPE_BF16, 1024, 1024, 1024);
-  blocking = blocking_on(&deep, "sapphirerapids", OWN_CACHE, arena);
+  blocking = blocking_on(&deep, "sapphirerapids", OWN_CACHE, INT64_MAX, arena);
   assert_true(blocking.tiles_per_block == 1 && blocking.block_count == 2 && blocking.rhs_kept);
   assert_true(blocking.rhs_passes_by && !blocking.lhs_passes_by);
   assert_in_range(blocking.panels_per_chunk * blocking.block_count * blocking.rhs_slot, 512 << 10, 1 << 20);
   TestCase small = narrow_case(TYPE_S8, 64, 64, 256);
-  blocking = blocking_on(&small, "sapphirerapids", OWN_CACHE, arena);
+  blocking = blocking_on(&small, "sapphirerapids", OWN_CACHE, INT64_MAX, arena);
   assert_true(!blocking.rhs_passes_by && !blocking.lhs_passes_by);
   test.checked_each = deep.checked_each = 997;
   if (has_matrix_unit()) run_limited(&test, expected_results(&test, arena), "sapphirerapids", INT64_MAX);
@@ -501,7 +486,7 @@ static void contraction_packs_kept_panels_in_rows(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     TestCase test = narrow_case(cases[i].type, 512, 512, cases[i].depth);
     if (cases[i].transposed) test.rhs = (Affine){0, {0, cases[i].depth, 1}};
-    ContractionBlocking blocking = blocking_on(&test, "sapphirerapids", OWN_CACHE, arena);
+    ContractionBlocking blocking = blocking_on(&test, "sapphirerapids", OWN_CACHE, INT64_MAX, arena);
     Builder builder;
     build_kernel(&builder, &test, arena);
     assert_true(blocking.rhs_kept);
@@ -520,15 +505,15 @@ static void contraction_is_cut_where_chunks_repeat_little(void **state) {
   Arena *arena = arena_create();
   TestCase bytes = narrow_case(TYPE_S8, 1024, 992, 1024), rows = matrix_case(64, 3072, 768, ROWS, ROWS, ROWS);
   TestCase deep = matrix_case(49, 512, 4608, ROWS, ROWS, ROWS);
-  ContractionBlocking blocking = blocking_on(&bytes, "sapphirerapids", OWN_CACHE, arena);
+  ContractionBlocking blocking = blocking_on(&bytes, "sapphirerapids", OWN_CACHE, INT64_MAX, arena);
   assert_true(blocking.lhs_in_place && !blocking.rhs_in_place);
   assert_int_equal(blocking.split, ROLE_COLUMNS);
   assert_int_equal(contraction_pieces(&blocking).count, blocking.panel_count);
   assert_int_equal(contraction_pieces(&blocking).chunks_per_worker, 1);
-  blocking = blocking_on(&rows, "sapphirerapids", OWN_CACHE, arena);
+  blocking = blocking_on(&rows, "sapphirerapids", OWN_CACHE, INT64_MAX, arena);
   assert_int_equal(blocking.split, ROLE_COLUMNS);
   assert_int_equal(contraction_pieces(&blocking).chunks_per_worker, 4);
-  blocking = blocking_on(&deep, "sapphirerapids", MEMORY, arena);
+  blocking = blocking_on(&deep, "sapphirerapids", MEMORY, INT64_MAX, arena);
   assert_true(blocking.split == ROLE_COLUMNS && blocking.rhs_ahead);
   assert_int_equal(contraction_pieces(&blocking).chunks_per_worker, 1);
   bytes.checked_each = 997;

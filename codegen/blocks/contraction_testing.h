@@ -439,6 +439,23 @@ static inline void run_compiled(Run *run, const Builder *builder, const LlvmTarg
   for (int b = 0; b < 5; b++) guarded_destroy(&run->memory[b]);
 }
 
+/* Where what the products of a module read in a run stays. */
+typedef enum FactorPlace { OWN_CACHE, LAST_CACHE, MEMORY } FactorPlace;
+
+/* What is chosen for a CPU beside other code, with at most |most_scratch| bytes, none of them for nothing. */
+static inline ContractionBlocking blocking_on(const TestCase *test, const char *cpu, FactorPlace place,
+                                              int64_t most_scratch, Arena *arena) {
+  Builder builder;
+  build_kernel(&builder, test, arena);
+  VecTarget target = cpu_vec_target(cpu_level_find(sv_from_cstring(cpu))->features);
+  target.leaves_own_cache = place >= LAST_CACHE;
+  target.streams_factors = place == MEMORY;
+  ContractionScratch scratch = {.most = most_scratch, .free = 0};
+  const ContractionBlocking *blocking = contraction_blocking_choose(arena, &builder.kernel, &target, scratch);
+  assert_non_null(blocking);
+  return *blocking;
+}
+
 /* With blocks that need no more scratch than |limit|, if there are such and others would be chosen without a limit. */
 static inline void run_limited(const TestCase *test, const double *expected, const char *cpu, int64_t limit) {
   Arena *arena = arena_create();
