@@ -72,6 +72,28 @@ static KernelDimKind update_dim_kind(const HloInstruction *scatter, const Scatte
   return spans_operand(dims, dim) ? KERNEL_APART : KERNEL_PARALLEL;
 }
 
+/* For rows to be worthwhile: with fewer, columns take no more cache lines than rows. */
+enum { LEAST_COLUMNS = 16 };
+
+/* Whether all windows are columns, whole dimensions of the operand before all into which indices point, and many. */
+static bool has_columns(const ScatterDims *dims) {
+  if (!shape_has_default_layout(dims->operand)) return false;
+  int64_t windows = 1;
+  for (int i = 0; i < dims->updates->rank; i++) {
+    if (!int64_list_has(dims->window, i)) windows *= dims->updates->dims[i];
+  }
+  if (windows < LEAST_COLUMNS) return false;
+  bool is_column = true;
+  for (int d = 0, window = 0; d < dims->operand->rank; d++) {
+    if (int64_list_has(dims->input_batching, d)) continue;
+    bool is_inserted = int64_list_has(dims->inserted, d);
+    int64_t extent = is_inserted ? 1 : dims->updates->dims[dims->window.data[window++]];
+    if (is_inserted || int64_list_has(dims->scatter_map, d)) is_column = false;
+    if (!is_column && extent > 1) return false;
+  }
+  return true;
+}
+
 Status root_scatter(Lowering *lowering, const HloInstruction *scatter) {
   int count = scatter->operand_count / 2;
   if (count > MAX_SCATTER_OPERANDS) {
@@ -91,10 +113,12 @@ Status root_scatter(Lowering *lowering, const HloInstruction *scatter) {
       .index_vector_dim = hlo_instruction_int(scatter, HLO_ATTR_INDEX_VECTOR_DIM, 0),
   };
   IndexExpr update[MAX_RANK], target[MAX_RANK];
-  for (int pass = 0; pass < 2; pass++) { /* scatter dims outside, in order; window dims inside */
+  /* The windows inside what has indices, in order; columns around it: so the updates of a row meet in the cache. */
+  bool begins_with_windows = has_columns(&dims);
+  for (int pass = 0; pass < 2; pass++) {
     for (int i = 0; i < updates->rank; i++) {
       bool is_window = int64_list_has(dims.window, i);
-      if (is_window != (pass == 1)) continue;
+      if (is_window != ((pass == 1) != begins_with_windows)) continue;
       update[i] = lowering_dim(lowering, updates->dims[i], update_dim_kind(scatter, &dims, i), KERNEL_OUTER);
     }
   }
