@@ -18,7 +18,7 @@ typedef struct FftBuilder {
  *
  * Lengths without a prime factor above 64: mixed radix after Cooley and Tukey in Stockham's order, one matrix product
  * with the matrix of a short transform and one product with roots of unity per factor.  Others: a convolution with
- * exp(πi·j²/n), after Bluestein, by transforms of a power of two. */
+ * exp(πi·j²/n), after Bluestein, by transforms of a length of factors 2, 3 and 5. */
 HloInstruction *fft_transform(FftBuilder *builder, HloInstruction *value, int sign);
 
 /* The same, with sign 1 divided by n, of dimension |dimension| of a value of any rank by transforms in one piece
@@ -37,9 +37,9 @@ HloInstruction *fft_last_dimensions(FftBuilder *builder, HloInstruction *value, 
 HloInstruction *fft_twiddles(FftBuilder *builder, int64_t n, int64_t radix, int sign, const int64_t *dims);
 
 /* jk = (j² + k² - (k-j)²)/2, so with w(j) = exp(sign·πi·j²/n) result k is w(k)·Σ value(j)·w(j)·conj w(k-j): a
- * convolution, done by transforms of a length with room for both ends, a power of two.  |*out_waves|: w(j), j < n;
- * |*out_spectrum|: what is multiplied with between a transform and the opposite one, |scale| times; 0: as often as
- * makes up for an opposite one that is not scaled. */
+ * convolution, done by transforms of a length with room for both ends, of factors 2, 3 and 5.
+ * |*out_waves|: w(j), j < n; |*out_spectrum|: what is multiplied with between a transform and the opposite one, |scale|
+ * times; 0: as often as makes up for an opposite one that is not scaled. */
 void fft_chirps(FftBuilder *builder, int64_t n, int sign, double scale, int64_t *out_length, HloInstruction **out_waves,
                 HloInstruction **out_spectrum);
 

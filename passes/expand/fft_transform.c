@@ -125,7 +125,7 @@ static HloInstruction *mixed_radix(FftBuilder *builder, HloInstruction *value, i
 /* --- any length --- */
 
 /* Radix 2 in place, |count| being a power of two, forwards. */
-static void transform_roots(UnitRoot *values, int64_t count) {
+static void transform_power_of_two(UnitRoot *values, int64_t count) {
   for (int64_t i = 1, j = 0; i < count; i++) {
     int64_t bit = count >> 1;
     for (; (j & bit) != 0; bit >>= 1) j ^= bit;
@@ -148,10 +148,48 @@ static void transform_roots(UnitRoot *values, int64_t count) {
   }
 }
 
+/* In place, forwards: transforms of what is |odd| apart, |odd| being the largest odd divisor, and roots of unity. */
+static void transform_roots(UnitRoot *values, int64_t count, Arena *scratch) {
+  int64_t odd = count;
+  while (odd % 2 == 0) odd /= 2;
+  if (odd == 1) {
+    transform_power_of_two(values, count);
+    return;
+  }
+  int64_t each = count / odd;
+  UnitRoot *parts = ARENA_NEW_ARRAY(scratch, UnitRoot, count), *roots = ARENA_NEW_ARRAY(scratch, UnitRoot, count);
+  for (int64_t r = 0; r < odd; r++) {
+    for (int64_t q = 0; q < each; q++) parts[r * each + q] = values[q * odd + r];
+    transform_power_of_two(parts + r * each, each);
+  }
+  for (int64_t k = 0; k < count; k++) roots[k] = unit_root(k, count, -1);
+  for (int64_t k = 0; k < count; k++) {
+    UnitRoot sum = {0, 0};
+    for (int64_t r = 0; r < odd; r++) {
+      UnitRoot part = parts[r * each + k % each], root = roots[r * k % count];
+      sum.re += part.re * root.re - part.im * root.im;
+      sum.im += part.re * root.im + part.im * root.re;
+    }
+    values[k] = sum;
+  }
+}
+
+/* The least length with room for both ends that is a power of two, or that times 3, 5 or 9: no more passes than the
+ * power of two above it has. */
+static int64_t convolution_length(int64_t n) {
+  static const int64_t odd[] = {1, 3, 5, 9};
+  int64_t least = 0;
+  for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+    int64_t length = odd[i];
+    while (length < 2 * n - 1) length *= 2;
+    if (least == 0 || length < least) least = length;
+  }
+  return least;
+}
+
 void fft_chirps(FftBuilder *builder, int64_t n, int sign, double scale, int64_t *out_length, HloInstruction **out_waves,
                 HloInstruction **out_spectrum) {
-  int64_t length = 1;
-  while (length < 2 * n - 1) length *= 2;
+  int64_t length = convolution_length(n);
   if (scale == 0) scale = 1.0 / (double)length;
   UnitRoot *chirp = ARENA_NEW_ARRAY(builder->graph.scratch, UnitRoot, n),
            *filter = ARENA_NEW_ARRAY(builder->graph.scratch, UnitRoot, length);
@@ -159,7 +197,7 @@ void fft_chirps(FftBuilder *builder, int64_t n, int sign, double scale, int64_t 
   for (int64_t j = 0; j < n; j++) {
     filter[j] = filter[(length - j) % length] = (UnitRoot){chirp[j].re * scale, -chirp[j].im * scale};
   }
-  transform_roots(filter, length);
+  transform_roots(filter, length, builder->graph.scratch);
   *out_length = length;
   *out_waves = add_constant(builder, chirp, &n, 1);
   *out_spectrum = add_constant(builder, filter, &length, 1);
