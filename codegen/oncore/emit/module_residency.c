@@ -102,7 +102,7 @@ const Plan *module_plan_within(KeptPlans *cache, const Kernel *kernel, StringVie
   quick.effort = (tiler_effort(cache->options) + 2) / 3;
   const TilerRequest request = {kernel, name, less, &quick,
                                 tiling_memos_find(cache->memos, kernel, room.held, room.walked)};
-  bool is_made = room.held != 0 ? tiler_plans_saving(arena, &request, NULL, 1, &tight) > 0
+  bool is_made = room.held != 0 ? tiler_plans_saving(arena, &request, NULL, TILER_FORMS_ALL, 1, &tight) > 0
                                 : tiler_plan(arena, &request, diag, &tight) == STATUS_OK;
   if (!is_made || plan_instance_count(tight) > MOST_KEPT_INSTANCES) return NULL;
   Plan *made = ARENA_NEW(arena, Plan);

@@ -3,7 +3,6 @@
 #include "base/checked_math.h"
 #include "codegen/oncore/emit/module_residency.h"
 #include "codegen/oncore/run/plan_copies.h"
-#include "codegen/oncore/tiling/tiler.h"
 
 /* Kernels of a module that are looked at, those first that load the most again; what they load again is one of so many
  * parts of what the module moves; plans that each is tried in, of each room. */
@@ -18,6 +17,7 @@ typedef struct Saver {
   ModulePlan *plans;
   int32_t *firsts;        /* by plan: the first use, -1: none */
   double bytes_per_cycle; /* of a queue that loads */
+  TilerForms forms;       /* of plans that are tried */
   DiagSink quiet;         /* what others cannot do is no matter */
 } Saver;
 
@@ -68,7 +68,9 @@ static bool try_plan(Saver *saver, const Plan *plan, const PlanInterface *interf
   if (status != STATUS_OK || kept.plan == NULL) return false;
   const QueueSimulation *made = &kept.verdict.simulation, *known = &best->verdict.simulation;
   double saved = (double)(known->memory_bytes - made->memory_bytes);
-  if (saved <= 0 || made->cycles - known->cycles > saved / saver->bytes_per_cycle * TILER_TRANSFERS_WEIGHT) return true;
+  double worth = saved / saver->bytes_per_cycle * TILER_TRANSFERS_WEIGHT;
+  bool is_faster = saver->forms != TILER_FORMS_PLAIN && made->cycles < known->cycles;
+  if (saved < 0 || (saved == 0 && !is_faster) || made->cycles - known->cycles > worth) return true;
   best->plan = kept.plan;
   best->verdict = kept.verdict;
   best->is_resident = true;
@@ -88,7 +90,7 @@ static bool try_room(Saver *saver, const Plan *below, int64_t room, uint64_t hel
   less->buffer.size = room + saver->machine->buffer.reserve;
   TilingMemo *memo = tiling_memos_find(saver->memos, below->kernel, held, 0);
   const TilerRequest request = {below->kernel, below->name, less, &quick, memo};
-  int32_t count = tiler_plans_saving(saver->arena, &request, NULL, MOST_PLANS, plans);
+  int32_t count = tiler_plans_saving(saver->arena, &request, NULL, saver->forms, MOST_PLANS, plans);
   for (int32_t p = 0; p < count; p++) {
     Plan *made = ARENA_NEW(saver->arena, Plan);
     *made = *plan_as_tiled(plans[p]);
@@ -141,8 +143,9 @@ static bool save(Saver *saver, int32_t plan) {
 }
 
 bool module_plans_save(Arena *arena, const TilerOptions *options, TilingMemos *memos, const ModulePlans *before,
-                       ModulePlans *plans) {
+                       TilerForms forms, ModulePlans *plans) {
   Saver saver = {.arena = arena, .machine = plans->machine, .options = options, .memos = memos, .before = before};
+  saver.forms = forms;
   diag_sink_init(&saver.quiet, arena);
   for (int32_t q = saver.machine->queue_count; q-- > 0;)
     if (machine_queue_loads(&saver.machine->queues[q]))

@@ -222,7 +222,7 @@ static int64_t resident_flags(const Plan *plan, const PlanTensor *tensor) {
   for (int32_t t = 0; t < plan->tensor_count; t++) {
     const PlanTensor *other = &plan->tensors[t];
     if (other->hold == PLAN_HOLDS_NOTHING || other->begin != tensor->begin) continue;
-    bool is_updated = plan->kernel->buffers[other->held].role == KERNEL_IN_PLACE;
+    bool is_updated = plan->kernel->buffers[other->held].role == KERNEL_IN_PLACE || plan_sums_held(plan, t);
     if (is_updated) return flags & ~(int64_t)XLAC_ONCORE_WRITTEN_ONCE;
     if (other->hold == PLAN_LEAVES && tensor->hold == PLAN_FINDS) return flags;
   }

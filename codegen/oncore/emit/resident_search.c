@@ -72,24 +72,30 @@ static const double SAVING_CYCLES = 1.001, WORTH_CYCLES = 1.01;
 /* Whether |cost|, of plans that move less than those of |known|, is worth its cycles. */
 static bool is_saving(const MachineDescription *machine, KeptCost cost, KeptCost known) {
   double bytes = known.bytes - cost.bytes;
-  if (bytes <= 0) return false;
+  if (bytes <= 0) return bytes == 0 && cost.cycles < known.cycles;
   double worth = residency_move_cycles(machine, (int64_t)bytes, true) * TILER_TRANSFERS_WEIGHT;
   return cost.cycles <= known.cycles * SAVING_CYCLES ||
          cost.cycles <= fmin(known.cycles + worth, known.cycles * WORTH_CYCLES);
 }
 
-/* |best| with plans that move less in the room that residents leave, where that is worth what all of it takes then. */
-static Status try_savings(const ResidentSearch *search, KeepTrial *best) {
+static Status try_forms(const ResidentSearch *search, TilerForms forms, KeepTrial *best) {
   KeepTrial saving = *best;
-  bool is_meant = best->plans.has_residents && !best->is_saved;
-  best->is_saved = saving.is_saved = true;
   TilingMemos *memos = kept_plans_memos(search->cache);
-  if (!is_meant || !module_plans_save(search->arena, search->tiler, memos, &best->before, &saving.plans))
-    return STATUS_OK;
+  if (!module_plans_save(search->arena, search->tiler, memos, &best->before, forms, &saving.plans)) return STATUS_OK;
   RETURN_IF_ERROR(find_runs(search, saving.kernels, &saving.plans, &saving.bytes));
   KeptCost known = trial_cost(best), cost = trial_cost(&saving);
   if (is_saving(search->plans->machine, cost, known) && saving.bytes <= search->most) *best = saving;
   return STATUS_OK;
+}
+
+/* |best| with plans that move less in the room that residents leave, where that is worth what all of it takes then.
+ * Those in which results take the place of sums make the Kernels after them wait, so that they are weighed alone. */
+static Status try_savings(const ResidentSearch *search, KeepTrial *best) {
+  bool is_meant = best->plans.has_residents && !best->is_saved;
+  best->is_saved = true;
+  if (!is_meant) return STATUS_OK;
+  RETURN_IF_ERROR(try_forms(search, TILER_FORMS_PLAIN, best));
+  return try_forms(search, TILER_FORMS_OVER_FOLDS, best);
 }
 
 /* Kernels that are as they were are priced in both trials, or in none. */

@@ -118,6 +118,15 @@ int32_t plan_tensor_holder(const Plan *plan, int32_t tensor) {
   return tensor;
 }
 
+bool plan_sums_held(const Plan *plan, int32_t holder) {
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    const PlanCommand *command = &plan->commands[c];
+    for (int32_t t = 0; t < command->target_count && command->keeps_accumulators; t++)
+      if (!command->targets[t].is_memory && plan_tensor_holder(plan, command->targets[t].number) == holder) return true;
+  }
+  return false;
+}
+
 bool plan_has_residents(const Plan *plan) {
   for (int32_t t = 0; t < plan->tensor_count; t++) {
     if (plan->tensors[t].hold != PLAN_HOLDS_NOTHING) return true;

@@ -230,6 +230,8 @@ bool plan_range_same_size(const PlanRange *a, const PlanRange *b);
 int64_t plan_unit_bytes(const Plan *plan);
 /* The Tensor of an array that outlives the plan of which |tensor| is, or is an alias, -1: it is of none. */
 int32_t plan_tensor_holder(const Plan *plan, int32_t tensor);
+/* Whether folds are summed up in the array of Tensor |holder|: it is written several times then. */
+bool plan_sums_held(const Plan *plan, int32_t holder);
 /* Whether an array outlives |plan|. */
 bool plan_has_residents(const Plan *plan);
 /* Whether |a| and |b|, of equal Kernels, find and leave the same arrays at the same places, the same ones in memory as

@@ -476,7 +476,7 @@ static unsigned held_flags(const Plan *plan, const PlanTensor *holder) {
     const PlanTensor *other = &plan->tensors[t];
     if (other->hold == PLAN_HOLDS_NOTHING || other->begin >= holder->end || holder->begin >= other->end) continue;
     is_left = is_left || other->hold == PLAN_LEAVES;
-    is_updated = is_updated || updates_in_place(plan, other->held);
+    is_updated = is_updated || updates_in_place(plan, other->held) || plan_sums_held(plan, t);
     if (other->hold == PLAN_FINDS) flags = OBJECT_INITIALISED;
   }
   if (flags == OBJECT_INITIALISED) return flags | (is_left || is_updated ? 0 : OBJECT_READ_ONLY);

@@ -565,13 +565,18 @@ static bool is_stored_fold(const Kernel *kernel, int32_t stage, const KernelStor
          is_stored_in_order(kernel, store);
 }
 
+/* Whether |stage| walks dims of its own or folds. */
+static bool walks_inside(const Kernel *kernel, int32_t stage) {
+  bool walks = false;
+  for (int32_t f = 0; f < kernel->fold_count; f++) walks = walks || kernel->folds[f].stage == stage;
+  for (int32_t d = 0; d < kernel->dim_count; d++) walks = walks || kernel->dims[d].stage == stage;
+  return walks;
+}
+
 int32_t tile_stored_fold(const Kernel *kernel, int32_t stage) {
   const KernelStage *of = &kernel->stages[stage];
   if (of->store_count != 1 || of->comparator != NULL || !is_stored_fold(kernel, stage, &of->stores[0])) return -1;
-  bool folds = false;
-  for (int32_t f = 0; f < kernel->fold_count; f++) folds = folds || kernel->folds[f].stage == stage;
-  for (int32_t d = 0; d < kernel->dim_count; d++) folds = folds || kernel->dims[d].stage == stage;
-  return folds ? -1 : kernel->values[of->stores[0].value].fold;
+  return walks_inside(kernel, stage) ? -1 : kernel->values[of->stores[0].value].fold;
 }
 
 /* --- in place --- */
@@ -613,9 +618,9 @@ bool tile_goes_with_store(const Kernel *kernel, const TileCover *cover, const Ti
                           const TileAccess *target) {
   if (!may_be_in_place(kernel, source, target)) return false;
   Arena *scratch = arena_create();
-  TileCover behind = *cover;
-  behind.first_stage = target->stage + 1;
-  CoverWalk all = walk_stages(scratch, kernel, cover), later = walk_stages(scratch, kernel, &behind);
+  TileCover after = *cover;
+  after.first_stage = target->stage + 1;
+  CoverWalk all = walk_stages(scratch, kernel, cover), later = walk_stages(scratch, kernel, &after);
   bool is_fine = true;
   for (int32_t v = 0; v < kernel->value_count && is_fine; v++) {
     bool is_it = all.needed[v] && tile_load_value(kernel, v) != NULL && shares_tile(&all, source, v);
@@ -625,7 +630,31 @@ bool tile_goes_with_store(const Kernel *kernel, const TileCover *cover, const Ti
   return is_fine;
 }
 
+/* Whether a stage after |stage| reads what |fold| has left. */
+static bool is_fold_needed_after(const Kernel *kernel, const TileCover *cover, int32_t fold, int32_t stage) {
+  Arena *scratch = arena_create();
+  TileCover after = *cover;
+  after.first_stage = stage + 1;
+  after.last_stage = kernel->stage_count - 1;
+  bool is_needed = walk_stages(scratch, kernel, &after).folds_before[fold];
+  arena_destroy(scratch);
+  return is_needed;
+}
+
+bool tile_stores_over_fold(const Kernel *kernel, const TileCover *cover, const TileAccess *source,
+                           const TileAccess *target) {
+  if (source->kind != TILE_ACCUMULATOR || source->is_written || target->kind != TILE_STORE) return false;
+  const KernelStage *stage = &kernel->stages[target->stage];
+  bool is_alike = source->type == target->type && source->axis_count == target->axis_count && target->parts == 1;
+  for (int32_t i = 0; i < target->axis_count && is_alike; i++) is_alike = source->axes[i] == target->axes[i];
+  bool is_plain = kernel->buffers[target->buffer].role == KERNEL_RESULT && stage->comparator == NULL &&
+                  stage->stores[target->store].predicate < 0 && !walks_inside(kernel, target->stage);
+  return is_alike && is_plain && !is_fold_needed_after(kernel, cover, source->fold, target->stage);
+}
+
 bool tile_stores_in_place(const Kernel *kernel, const TileCover *cover, const TileAccess *source,
                           const TileAccess *target) {
+  if (source->kind == TILE_ACCUMULATOR)
+    return tile_store_has_all_points(kernel, cover, target) && tile_stores_over_fold(kernel, cover, source, target);
   return tile_store_has_all_points(kernel, cover, target) && tile_goes_with_store(kernel, cover, source, target);
 }

@@ -127,8 +127,9 @@ int32_t tile_scratch_axes(const Kernel *kernel, IndexExpr address, int32_t *out_
 /* The place of the tile that holds |value| (a load covered by |cover|) among |accesses|, -1 for none. */
 int32_t tile_access_of_load(const Kernel *kernel, const TileCover *cover, const TileAccesses *accesses, int32_t value);
 
-/* Whether |target| may take the bytes of |source|, both of |cover|: a load's elements and a store's, of which each is
- * read before the one in its place is written, whatever the order of points. */
+/* Whether |target| may take the bytes of |source|, both of |cover|: a load's elements, or what a fold of an earlier
+ * stage has left, and a store's, of which each is read before the one in its place is written, whatever the order of
+ * points. */
 bool tile_stores_in_place(const Kernel *kernel, const TileCover *cover, const TileAccess *source,
                           const TileAccess *target);
 /* That is so if the store |target| has an element for each point of |cover| … */
@@ -136,6 +137,12 @@ bool tile_store_has_all_points(const Kernel *kernel, const TileCover *cover, con
 /* … and, whatever the extents of tiles, what depends on which dims of |cover| have equal ranges alone. */
 bool tile_goes_with_store(const Kernel *kernel, const TileCover *cover, const TileAccess *source,
                           const TileAccess *target);
+
+/* Of a fold that is so, whatever the extents of tiles, if the store's stage goes through the same points as the fold's
+ * Tensor has and does nothing else, and no later stage reads the fold: an epilogue of a product of matrices (bias,
+ * activation, an update of weights). */
+bool tile_stores_over_fold(const Kernel *kernel, const TileCover *cover, const TileAccess *source,
+                           const TileAccess *target);
 
 /* The fold of an earlier stage of which |stage| stores what it leaves, as it is and in the order of points, and does
  * nothing else; -1: it does.  The Tensors that such a fold keeps are tiles of the result, once it has seen everything.

@@ -102,6 +102,10 @@ static int32_t slot_axes(const Plan *plan, int32_t tensor) {
   return plan->tensors[tensor].kind == PLAN_RING ? 1 : 0;
 }
 
+bool plan_loads_memory(const PlanCommand *command) {
+  return command->verb == PLAN_LOAD || command->verb == PLAN_GATHERM;
+}
+
 int32_t plan_count_refs(const PlanRef *refs, int32_t count, int32_t tensor) {
   int32_t found = 0;
   for (int32_t i = 0; i < count; i++) found += !refs[i].is_memory && refs[i].number == tensor;
@@ -148,6 +152,30 @@ static bool is_used_in_place(const Plan *plan, const PlanRef *tile) {
   return loads == 1 && stores == 1 && operations == 1;
 }
 
+/* Whether |tile| is summed up, overwritten by one operation that reads the sums, and leaves by one store in |loop|:
+ * what it holds is of one part of the result all the time. */
+static bool is_summed_in_place(const Plan *plan, const PlanRef *tile, int32_t loop) {
+  int32_t sums = 0, operations = 0, stores = 0;
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    const PlanCommand *command = &plan->commands[c];
+    int32_t reads = plan_count_refs(command->sources, command->source_count, tile->number);
+    int32_t writes = plan_count_refs(command->targets, command->target_count, tile->number);
+    if (reads + writes == 0) continue;
+    if (plan_loads_memory(command) || command->slice.extent > 0) return false;
+    if (!plan_loop_is_inside(plan, command->loop, loop)) return false;
+    bool is_store = command->verb == PLAN_STORE, is_sum = command->keeps_accumulators && reads == 0;
+    if (!is_store && !is_sum && (reads != 1 || writes != 1)) return false;
+    stores += is_store;
+    sums += is_sum;
+    operations += !is_store && !is_sum;
+  }
+  return sums > 0 && operations == 1 && stores == 1;
+}
+
+bool plan_sums_in_place(const Plan *plan, const PlanCommand *command) {
+  return command->verb == PLAN_STORE && is_summed_in_place(plan, &command->sources[0], command->loop);
+}
+
 /* Whether |tile| has all of an array that is updated as by a scatter: it comes by one load, operations go on from what
  * they find there, and it leaves by one store. */
 static bool is_updated_whole(const Plan *plan, const PlanRef *tile) {
@@ -186,6 +214,7 @@ static bool is_plain_copy(const Plan *plan, int32_t number) {
   bool is_tile = kind == PLAN_RING || kind == PLAN_RESIDENT || (kind == PLAN_ACCUMULATOR && !loads);
   if (!is_tile || plan->tensors[tile->number].is_alias) return false;
   if (tile->range_count - axes != part->range_count || !begins_at_zero(tile, axes)) return false;
+  if (plan_sums_in_place(plan, transfer)) return true;
   bool in_place = is_used_in_place(plan, tile);
   for (int32_t c = 0; c < plan->command_count; c++) {
     const PlanCommand *command = &plan->commands[c];
@@ -240,10 +269,6 @@ bool plan_may_see(const Plan *plan, int32_t number) {
 
 /* Instances of a load: more than FEW_BROUGHT are a stream, beside which operations go on. */
 enum { MOST_BROUGHT = 32, FEW_BROUGHT = 8 };
-
-bool plan_loads_memory(const PlanCommand *command) {
-  return command->verb == PLAN_LOAD || command->verb == PLAN_GATHERM;
-}
 
 /* The one command that reads |tile|, a computation in |loop|, and which of its sources that is; -1: there is none. */
 static int32_t only_reader(const Plan *plan, int32_t tile, int32_t loop, int32_t *out_source) {
@@ -432,6 +457,17 @@ static bool is_filled_before(const Plan *plan, int32_t tile, int32_t number) {
   for (int32_t c = 0; c < number; c++)
     if (plan->commands[c].verb == PLAN_LOAD && plan->commands[c].targets[0].number == tile) return true;
   return false;
+}
+
+int64_t plan_summed_bytes(const Plan *plan, int32_t buffer) {
+  int64_t bytes = 0;
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    const PlanCommand *command = &plan->commands[c];
+    if (memory_side(plan, command, buffer) == NULL || !plan_sums_in_place(plan, command)) continue;
+    const PlanTensor *tensor = &plan->tensors[command->sources[0].number];
+    bytes += align_up(tensor->end - tensor->begin, plan->alignment);
+  }
+  return bytes;
 }
 
 int64_t plan_copied_bytes(const Plan *plan, int32_t buffer, bool sees) {

@@ -20,6 +20,10 @@ bool plan_may_keep(const Plan *plan, int32_t buffer, bool sees);
 /* Bytes of the tiles that are copies of |buffer|, which may be resident: they are gone where it is. */
 int64_t plan_copied_bytes(const Plan *plan, int32_t buffer, bool sees);
 
+/* Of these, those of tiles that are summed up in the place of |buffer|, a result (plan_sums_in_place): they stay where
+ * an operand is in the same bytes, which sums would overwrite. */
+int64_t plan_summed_bytes(const Plan *plan, int32_t buffer);
+
 /* Cycles of those operations; |out_is_at_run_time|: run-time numbers say where some of them begin. */
 double plan_brought_cycles(const Plan *plan, const MachineDescription *machine, int32_t buffer, bool sees,
                            bool *out_is_at_run_time);
@@ -46,6 +50,10 @@ int32_t plan_storing_stage(const Kernel *kernel, int32_t buffer);
 /* Whether store |command| stores what a fold has left in its tile, as it is: the stage that would store it has no
  * command then, and a resident gets it by one. */
 bool plan_stores_fold(const Plan *plan, const PlanCommand *command);
+
+/* Whether store |command| stores a tile that was summed up and then overwritten where it is: both are done in the
+ * array's place where that is resident. */
+bool plan_sums_in_place(const Plan *plan, const PlanCommand *command);
 
 /* Whether transfer |number| goes when its array is resident: what its tile is a copy of is there. */
 bool plan_is_copy(const Plan *plan, int32_t number);

@@ -15,6 +15,7 @@ typedef struct Keeper {
   Plan *plan;
   int32_t *load;        /* by old Tensor: the load that its tile is a copy by, -1: that of no resident */
   int32_t *store;       /* the same of a store; a tile that is used in place may have both */
+  int32_t *sum;         /* |store| as what sums up has it: -1 as well where sums are made in a tile nevertheless */
   bool *stays;          /* by old Tensor: another array's transfer needs it */
   int32_t *new_tensor;  /* by old Tensor; -1: gone */
   int32_t *new_memory;  /* by old view; -1: gone */
@@ -126,10 +127,24 @@ static bool end_with_part(HeldView *view, const PlanMemory *memory, int64_t elem
   return true;
 }
 
+/* Sums of store |number|, of resident |resident|, are made there too, unless an operand has the same bytes. */
+static void place_sums(Keeper *keeper, int32_t number, int32_t resident) {
+  int32_t tile = keeper->old->commands[number].sources[0].number;
+  const PlanResident *of = &keeper->interface->residents[resident];
+  bool is_shared = false;
+  for (int32_t r = 0; r < keeper->interface->count; r++)
+    is_shared = is_shared || (r != resident && keeper->interface->residents[r].begin == of->begin);
+  keeper->stays[tile] = keeper->stays[tile] || is_shared;
+  if (is_shared)
+    keeper->sum[tile] = -1;
+  else
+    keeper->load[tile] = number; /* what reads the sums finds them there */
+}
+
 /* False: a part is seen in no box. */
 static bool find_copies(Keeper *keeper) {
   const Plan *old = keeper->old;
-  for (int32_t t = 0; t < old->tensor_count; t++) keeper->load[t] = keeper->store[t] = -1;
+  for (int32_t t = 0; t < old->tensor_count; t++) keeper->load[t] = keeper->store[t] = keeper->sum[t] = -1;
   for (int32_t m = 0; m < old->memory_count; m++) keeper->view_tensor[m] = -1;
   for (int32_t c = 0; c < old->command_count; c++) {
     const PlanCommand *command = &old->commands[c];
@@ -158,6 +173,8 @@ static bool find_copies(Keeper *keeper) {
       keeper->stays[tile] = true;
     else
       (loads ? keeper->load : keeper->store)[tile] = c;
+    keeper->sum[tile] = keeper->store[tile];
+    if (plan_sums_in_place(old, command)) place_sums(keeper, c, r);
     HeldView *view = &keeper->views[side->number];
     int64_t elements = keeper->interface->residents[r].elements;
     XLAC_CHECK(plan_held_view(old, &old->memories[side->number], view));
@@ -318,7 +335,9 @@ static const PlanRef *new_refs(Keeper *keeper, const PlanRef *refs, int32_t coun
 static void add_command(Keeper *keeper, int32_t number) {
   PlanCommand command = keeper->old->commands[number];
   const int32_t *read = command.verb == PLAN_STORE ? keeper->store : keeper->load;
-  const int32_t *written = command.verb == PLAN_LOAD ? keeper->load : keeper->store;
+  const int32_t *written = command.verb == PLAN_LOAD    ? keeper->load
+                           : command.keeps_accumulators ? keeper->sum
+                                                        : keeper->store;
   command.targets = new_refs(keeper, command.targets, command.target_count, written);
   command.sources = new_refs(keeper, command.sources, command.source_count, read);
   command.edges = NULL;
@@ -482,6 +501,7 @@ Status plan_keep(Arena *arena, const Plan *plan, const MachineDescription *machi
   if (interface->count > 0) keeper.plan->estimate = 0; /* that of |plan| is for other work */
   keeper.load = ARENA_NEW_ARRAY(arena, int32_t, plan->tensor_count);
   keeper.store = ARENA_NEW_ARRAY(arena, int32_t, plan->tensor_count);
+  keeper.sum = ARENA_NEW_ARRAY(arena, int32_t, plan->tensor_count);
   keeper.stays = ARENA_NEW_ARRAY(arena, bool, plan->tensor_count);
   keeper.new_tensor = ARENA_NEW_ARRAY(arena, int32_t, plan->tensor_count);
   keeper.new_memory = ARENA_NEW_ARRAY(arena, int32_t, plan->memory_count);

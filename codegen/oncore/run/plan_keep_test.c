@@ -353,7 +353,7 @@ static void plan_keep_moves_least_where_the_tiler_knows_what_is_held(void **stat
     const bool held[] = {knows, false, false};
     const Plan *plans[2];
     const TilerRequest request = {kernel, SV("k"), tiny, &(TilerOptions){0}, NULL};
-    int32_t count = tiler_plans_saving(fixture->arena, &request, held, 2, plans);
+    int32_t count = tiler_plans_saving(fixture->arena, &request, held, TILER_FORMS_ALL, 2, plans);
     assert_true(count > 0);
     for (int32_t p = 0; p < count; p++) {
       Plan plan = *plans[p];
@@ -367,6 +367,47 @@ static void plan_keep_moves_least_where_the_tiler_knows_what_is_held(void **stat
   }
   assert_int_equal(least[1], once);
   assert_true(least[0] > once);
+}
+
+/* w - a·b: what a training step does to weights. */
+#define WEIGHT_UPDATE                                                                                   \
+  "HloModule m\n"                                                                                       \
+  "f { a = f32[96,400] parameter(0) b = f32[400,112] parameter(1) w = f32[96,112] parameter(2)\n"       \
+  "  d = f32[96,112] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"                   \
+  "  ROOT r = f32[96,112] subtract(w, d) }\n"                                                           \
+  "ENTRY e { x = f32[96,400] parameter(0) y = f32[400,112] parameter(1) z = f32[96,112] parameter(2)\n" \
+  "  ROOT o = f32[96,112] fusion(x, y, z), kind=kOutput, calls=f }\n"
+
+/* A result in the place of its sums is summed up where it stays, but not where the weights are in the same bytes: sums
+ * would overwrite them. */
+static void plan_keep_sums_up_where_the_result_stays(void **state) {
+  Fixture *fixture = *state;
+  MachineDescription *tiny = make_machine(fixture, "vp-tiny"), *machine = large_machine(fixture);
+  const Kernel *kernel = make_kernel(fixture, WEIGHT_UPDATE);
+  const int64_t bytes = 4 * 96 * 112;
+  const Plan *tiled, *none;
+  tiny->buffer.size = 16384;
+  TilerRequest request = {kernel, SV("k"), tiny, &(TilerOptions){0}, NULL};
+  assert_int_equal(tiler_plans_saving(fixture->arena, &request, NULL, TILER_FORMS_OVER_FOLDS, 1, &tiled), 1);
+  Plan plan = *tiled;
+  plan.buffer_bytes = machine_buffer_usable(machine);
+  PlanResident residents[] = {{.buffer = 3, .begin = 16384},
+                              {.buffer = 0, .begin = 16384, .is_there = true}}; /* 0: the weights */
+  PlanVerdict before = prove(fixture, &plan, machine);
+  for (int count = 1; count <= 2; count++) {
+    PlanInterface interface = {.base = 16384 + bytes, .count = count, .residents = residents};
+    const Plan *kept = keep(fixture, &plan, machine, &interface);
+    assert_non_null(kept);
+    PlanVerdict after = prove(fixture, kept, machine);
+    assert_int_equal(hazard_report_faults(&after.hazards), 0);
+    assert_int_equal(before.simulation.memory_bytes - after.simulation.memory_bytes, count * bytes);
+    bool sums_there = false;
+    for (int32_t t = 0; t < kept->tensor_count; t++) sums_there = sums_there || plan_sums_held(kept, t);
+    assert_int_equal(sums_there, count == 1);
+    assert_int_equal(plan_copied_bytes(&plan, 3, false), plan_summed_bytes(&plan, 3));
+  }
+  request.kernel = make_kernel(fixture, MATMUL("96", "400", "112"));
+  assert_int_equal(tiler_plans_saving(fixture->arena, &request, NULL, TILER_FORMS_OVER_FOLDS, 1, &none), 0);
 }
 
 /* The product [16,128] x [128,512] in 32 KiB: the fastest tiles of the second factor are columns, after which nothing
@@ -404,6 +445,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(plan_keep_sums_up_a_part_and_the_rest, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_refuses_a_part_that_ends_in_a_tile, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_splits_what_the_tiler_walks, create, destroy),
+      cmocka_unit_test_setup_teardown(plan_keep_sums_up_where_the_result_stays, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_moves_least_where_the_tiler_knows_what_is_held, create, destroy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,11 +55,30 @@ static int64_t copied_bytes(const Chooser *chooser, const EventPlan *of, int32_t
   return of->copied[buffer];
 }
 
+/* Whether touch |number| at |event| is of a result that has the bytes of a resident operand. */
+static bool is_over_operand(const Chooser *chooser, int32_t event, int32_t number) {
+  const RunCandidate *resident = chooser->resident_of[number];
+  int32_t buffer = residency_touch(chooser, number)->buffer;
+  for (int32_t t = chooser->touches.begins[event]; t < chooser->touches.begins[event + 1]; t++) {
+    bool is_other = residency_touch(chooser, t)->buffer != buffer;
+    if (is_other && resident != NULL && chooser->resident_of[t] == resident) return true;
+  }
+  return false;
+}
+
+/* Bytes of the tiles of |of| that are gone with the resident of touch |number| at |event|. */
+static int64_t gone_bytes(const Chooser *chooser, int32_t event, const EventPlan *of, int32_t number) {
+  int32_t buffer = residency_touch(chooser, number)->buffer;
+  int64_t bytes = copied_bytes(chooser, of, buffer);
+  bool keeps_sums = bytes > 0 && is_over_operand(chooser, event, number);
+  return keeps_sums ? bytes - plan_summed_bytes(of->plan, buffer) : bytes;
+}
+
 int64_t residency_replaced_bytes(const Chooser *chooser, int32_t event) {
   const EventPlan *of = plan_at(chooser, event);
   int64_t bytes = 0;
   for (int32_t t = chooser->touches.begins[event]; of->plan != NULL && t < chooser->touches.begins[event + 1]; t++) {
-    if (is_first_whole(chooser, event, t)) bytes += copied_bytes(chooser, of, residency_touch(chooser, t)->buffer);
+    if (is_first_whole(chooser, event, t)) bytes += gone_bytes(chooser, event, of, t);
   }
   return bytes;
 }
@@ -69,8 +88,10 @@ uint64_t residency_held_buffers(const Chooser *chooser, int32_t event) {
   uint64_t held = 0;
   for (int32_t t = chooser->touches.begins[event]; of->plan != NULL && t < chooser->touches.begins[event + 1]; t++) {
     int32_t buffer = residency_touch(chooser, t)->buffer;
-    if (!is_whole(chooser, t) || buffer < 0 || buffer >= PLAN_ROOM_BUFFERS || copied_bytes(chooser, of, buffer) == 0)
+    if (!is_whole(chooser, t) || buffer < 0 || buffer >= PLAN_ROOM_BUFFERS || gone_bytes(chooser, event, of, t) == 0)
       continue;
+    bool is_result = of->plan->kernel->buffers[buffer].role == KERNEL_RESULT; /* whose sums may not be made there */
+    if (is_result && of->plan->kernel->fold_count > 0 && is_over_operand(chooser, event, t)) continue;
     held |= (uint64_t)1 << buffer;
   }
   return held;

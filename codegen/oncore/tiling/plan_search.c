@@ -261,14 +261,17 @@ const Plan *tiler_plan_whole(Arena *arena, const TilerRequest *request) {
 
 /* --- plans that move less --- */
 
-static int32_t search_saving(Arena *arena, const TilerRequest *request, int32_t most, const Plan **out_plans) {
+static int32_t search_saving(Arena *arena, const TilerRequest *request, TilerForms forms, int32_t most,
+                             const Plan **out_plans) {
   DiagSink quiet;
   diag_sink_init(&quiet, arena);
   int32_t count = 0, given = request->options->pipeline_depth;
   TilingScope scope = scope_of(request, given > 0 ? given : 2);
   TilingChoices choices = {0};
   scope.transfers = TILER_TRANSFERS_WEIGHT;
-  Status status = tiling_search_forms(arena, &scope, &quiet, &choices);
+  scope.over_folds = forms != TILER_FORMS_PLAIN;
+  Status status = forms == TILER_FORMS_OVER_FOLDS ? tiling_search_over_folds(arena, &scope, &quiet, &choices)
+                                                  : tiling_search_forms(arena, &scope, &quiet, &choices);
   for (int32_t c = 0; status == STATUS_OK && c < choices.count && count < most; c++) {
     if (choices.tilings[c].cycles > CLOSE_ENOUGH * choices.tilings[0].cycles) break;
     Status made = tiler_plan_tiling(arena, request, &choices.tilings[c], false, &quiet, &out_plans[count]);
@@ -277,14 +280,14 @@ static int32_t search_saving(Arena *arena, const TilerRequest *request, int32_t 
   return count;
 }
 
-int32_t tiler_plans_saving(Arena *arena, const TilerRequest *request, const bool *held, int32_t most,
+int32_t tiler_plans_saving(Arena *arena, const TilerRequest *request, const bool *held, TilerForms forms, int32_t most,
                            const Plan **out_plans) {
   DiagSink quiet;
   diag_sink_init(&quiet, arena);
   if (machine_has_spare_queues(request->machine) || check_rules(request->kernel, &quiet) != STATUS_OK) return 0;
   TilerRequest own = begin_memo(request);
   if (held != NULL) tiling_memo_hold(own.memo, held);
-  int32_t count = search_saving(arena, &own, most, out_plans);
+  int32_t count = search_saving(arena, &own, forms, most, out_plans);
   end_memo(request, &own);
   return count;
 }

@@ -138,7 +138,12 @@ bool tile_facts_in_place(const TileFacts *facts, CoverFacts *of, const TileCover
   const TileAccess *from = &of->accesses.accesses[source], *to = &of->accesses.accesses[target];
   int8_t *known = &of->goes_with_store[source * of->accesses.count + target];
   if (!tile_store_has_all_points(facts->kernel, cover, to)) return false;
-  if (*known == 0) *known = tile_goes_with_store(facts->kernel, cover, from, to) ? 1 : -1;
+  if (*known == 0) {
+    bool is_fold = from->kind == TILE_ACCUMULATOR;
+    bool goes = is_fold ? tile_stores_over_fold(facts->kernel, cover, from, to)
+                        : tile_goes_with_store(facts->kernel, cover, from, to);
+    *known = goes ? 1 : -1;
+  }
   return *known > 0;
 }
 

@@ -78,13 +78,16 @@ static int32_t slots_at(const TileOutline *outline, const TileTensor *tensor, in
   return depth_at(tensor, depth);
 }
 
+static void set_slots(const TileOutline *outline, TileTensor *tensor) {
+  tensor->slots = slots_at(outline, tensor, outline->tiling->depth);
+  tensor->depth = depth_at(tensor, outline->tiling->depth);
+}
+
 static int32_t add_tensor(TileOutline *outline, TileTensor tensor) {
   int64_t elements = 1;
   for (int32_t i = 0; i < tensor.axis_count; i++) elements *= tensor.extents[i];
-  int64_t align = max_i64(outline->machine->buffer.align, 1);
-  tensor.slot_bytes = align_up(elements * type_storage_bytes(tensor.type), align);
-  tensor.slots = slots_at(outline, &tensor, outline->tiling->depth);
-  tensor.depth = depth_at(&tensor, outline->tiling->depth);
+  tensor.slot_bytes = align_up(elements * type_storage_bytes(tensor.type), max_i64(outline->machine->buffer.align, 1));
+  set_slots(outline, &tensor);
   array_push(&outline->tensors, outline->arena, tensor);
   return (int32_t)outline->tensors.count - 1;
 }
@@ -215,8 +218,16 @@ static bool fold_is_result(const Kernel *kernel, int32_t fold) {
   return is_stored;
 }
 
-/* The fold's, for all covers that fold into or read |access|.  One that is stored is a ring, so that the next tile is
- * summed up while the one before goes out. */
+/* What leaves from the fold's |tensor| is a ring, so that the next tile is summed up while the one before goes out. */
+static void store_from_fold(const TileOutline *outline, TileTensor *tensor) {
+  int32_t outer = innermost_outer(outline);
+  if (tile_outline_instances(outline, outer) == 1) return;
+  tensor->kind = PLAN_RING;
+  tensor->loop = outer;
+  set_slots(outline, tensor);
+}
+
+/* The fold's, for all covers that fold into or read |access|. */
 static int32_t fold_tensor(TileOutline *outline, const TileAccess *access) {
   for (int32_t t = 0; t < outline->tensors.count; t++) {
     if (outline->tensors.data[t].fold == access->fold) return t;
@@ -225,11 +236,7 @@ static int32_t fold_tensor(TileOutline *outline, const TileAccess *access) {
   tensor.loop = tensor.buffer = -1;
   tensor.fold = access->fold;
   for (int32_t i = 0; i < access->axis_count; i++) tensor.extents[i] = outline->tiling->extents[access->axes[i]];
-  int32_t outer = innermost_outer(outline);
-  if (fold_is_result(outline->kernel, access->fold) && tile_outline_instances(outline, outer) > 1) {
-    tensor.kind = PLAN_RING;
-    tensor.loop = outer;
-  }
+  if (fold_is_result(outline->kernel, access->fold)) store_from_fold(outline, &tensor);
   return add_tensor(outline, tensor);
 }
 
@@ -336,8 +343,20 @@ static bool is_taken(const TileOutlineCover *cover, int32_t before, int32_t tens
   return false;
 }
 
-/* The fold's Tensor, a ring of its own, or, in place, that of an operand whose tiles come as often and end with this.
- */
+/* The Tensor of what a fold has left that result |number| of |of| takes the place of, -1: there is none. */
+static int32_t taken_fold(TileOutline *outline, const TileOutlineCover *of, int32_t number) {
+  bool is_meant = outline->tiling->over_folds && of->loop == innermost_outer(outline);
+  for (int32_t i = 0; i < number && is_meant; i++) {
+    const TileAccess *source = &of->accesses.accesses[i];
+    if (source->kind != TILE_ACCUMULATOR || source->is_written || is_taken(of, number, of->tensors[i])) continue;
+    if (!tile_facts_in_place(outline->facts, of->facts, &of->cover, i, number)) continue;
+    store_from_fold(outline, &outline->tensors.data[of->tensors[i]]);
+    return of->tensors[i];
+  }
+  return -1;
+}
+
+/* A ring of its own, the Tensor of a fold, or, in place, of an operand whose tiles come as often and end with this. */
 static void add_store(TileOutline *outline, int32_t cover, int32_t number) {
   TileOutlineCover *of = &outline->covers.data[cover];
   const TileAccess *access = &of->accesses.accesses[number];
@@ -357,7 +376,8 @@ static void add_store(TileOutline *outline, int32_t cover, int32_t number) {
     outline->tensors.data[of->tensors[i]].is_held = false; /* it is a copy of one array before, of the other after */
     return;
   }
-  of->tensors[number] = add_ring(outline, access, NULL, of->loop);
+  int32_t fold = taken_fold(outline, of, number);
+  of->tensors[number] = fold >= 0 ? fold : add_ring(outline, access, NULL, of->loop);
   outline->tensors.data[of->tensors[number]].is_held = is_held(outline, of, number);
 }
 

@@ -40,11 +40,19 @@ const Plan *tiler_plan_whole(Arena *arena, const TilerRequest *request);
 /* A cycle of transfers counts as so many more where plans are to move less. */
 #define TILER_TRANSFERS_WEIGHT (1.0 / 16)
 
+/* Which plans that move less are looked for: results that take the place of the sums they are made of leave more room,
+ * but the next sums wait until they have gone out. */
+typedef enum TilerForms {
+  TILER_FORMS_PLAIN,      /* without these */
+  TILER_FORMS_ALL,        /* with these, where others load much again */
+  TILER_FORMS_OVER_FOLDS, /* only these */
+} TilerForms;
+
 /* Up to |most| plans that should move fewer bytes than the fastest in about as many cycles, in |arena|; how many there
  * are.  |held|, by buffer of the Kernel: those that are in the Buffer anyway, so that tiles which are copies of them
  * count nothing; with these the plans may take more than the Buffer (plan_keep takes them away).  Where there is a memo
  * it has been told that (tiling_memo_hold), and |held| is NULL. */
-int32_t tiler_plans_saving(Arena *arena, const TilerRequest *request, const bool *held, int32_t most,
+int32_t tiler_plans_saving(Arena *arena, const TilerRequest *request, const bool *held, TilerForms forms, int32_t most,
                            const Plan **out_plans);
 
 /* What tiler_plan would estimate, in cycles; infinity when it would fail. */

@@ -552,11 +552,10 @@ static void add_choice(const TilingSearch *search, const TilingPoint *point, Til
   choices->tilings[at] = found.tiling;
 }
 
-/* Whether a result can take an operand's tile, with whole or split stages. */
-static bool can_be_in_place(const TilingSearch *search, bool splits_stages) {
+/* Whether |form|, in which results take the tiles of operands or folds, has fewer Tensors so. */
+static bool has_fewer_tensors(const TilingSearch *search, Tiling tiling) {
   Arena *arena = arena_create();
-  Tiling plain = {.splits_stages = splits_stages, .depth = 1}, tiling = plain;
-  tiling.in_place = true;
+  Tiling plain = {.splits_stages = tiling.splits_stages, .depth = 1};
   for (int32_t d = 0; d < search->kernel->dim_count; d++)
     tiling.extents[d] = plain.extents[d] = search->kernel->dims[d].extent;
   TileOutline with, without;
@@ -565,6 +564,12 @@ static bool can_be_in_place(const TilingSearch *search, bool splits_stages) {
   bool can = with.tensors.count < without.tensors.count;
   arena_destroy(arena);
   return can;
+}
+
+/* Whether a result can take an operand's tile, with whole or split stages. */
+static bool can_be_in_place(const TilingSearch *search, bool splits_stages) {
+  Tiling form = {.splits_stages = splits_stages, .in_place = true, .depth = 1};
+  return has_fewer_tensors(search, form);
 }
 
 static void search_init(TilingSearch *search, Arena *arena, const TilingScope *scope, DiagSink *diag) {
@@ -587,6 +592,33 @@ static void find_choice(TilingSearch *search, const Tiling *form, TilingChoices 
   add_choice(search, &best, choices);
 }
 
+/* Whether the stages of |kernel| are not to be split. */
+static bool works_whole(const Kernel *kernel) {
+  return (kernel->stage_count == 1 && !has_inner_dims(kernel)) || updates_buffers(kernel) ||
+         kernel_sorting_stage(kernel) >= 0;
+}
+
+/* Tiles load much again that load more than one of so many parts of what all operands have beyond that. */
+enum { AGAIN_SHARE = 4 };
+
+static bool loads_again(const TilingSearch *search, const Tiling *tiling) {
+  const MachineQueue *queue = &search->machine->queues[tile_step_queue(search->machine, STEP_LOAD)];
+  double bytes = 0;
+  for (int32_t b = 0; b < search->kernel->buffer_count; b++) {
+    const KernelBuffer *buffer = &search->kernel->buffers[b];
+    if (buffer->role == KERNEL_OPERAND) bytes += (double)(buffer->element_count * type_storage_bytes(buffer->type));
+  }
+  double once = bytes / queue->bytes_per_cycle;
+  return tiling->transfers > once + once / AGAIN_SHARE;
+}
+
+/* Products of matrices whose results take the place of their sums.  No windows: these have forms of their own. */
+static void add_over_folds(TilingSearch *search, int32_t depth, TilingChoices *choices) {
+  Tiling form = {.splits_stages = true, .over_folds = true, .depth = depth};
+  bool is_meant = search->windows.count == 0 && !works_whole(search->kernel) && !has_scratch(search->kernel);
+  if (is_meant && has_fewer_tensors(search, form)) find_choice(search, &form, choices);
+}
+
 /* Those that cut positions, with whole or split stages in place. */
 static void add_cut_positions(TilingSearch *search, int32_t depth, TilingChoices *choices) {
   Tiling form = {.splits_stages = true, .holds_windows = true, .cuts_positions = true, .depth = depth};
@@ -601,9 +633,7 @@ Status tiling_search_forms(Arena *arena, const TilingScope *scope, DiagSink *dia
   search_init(&search, arena, scope, diag);
   *out_choices = (TilingChoices){0};
   int32_t depth = scope->depth;
-  bool is_whole = (kernel->stage_count == 1 && !has_inner_dims(kernel)) || updates_buffers(kernel) ||
-                  kernel_sorting_stage(kernel) >= 0;
-  int forms = is_whole ? 1 : has_scratch(kernel) ? 3 : 2;
+  int forms = works_whole(kernel) ? 1 : has_scratch(kernel) ? 3 : 2;
   for (int form = 0; form < 2 * forms; form++) {
     Tiling tiling = {.splits_stages = form / 2 > 0, .spills_rows = form / 2 > 1, .depth = depth};
     tiling.holds_windows = form % 2 > 0;
@@ -627,10 +657,21 @@ Status tiling_search_forms(Arena *arena, const TilingScope *scope, DiagSink *dia
     if (sliding.slide.rows > 1) find_choice(&search, &sliding, out_choices);
   }
   if (forms == 2 && search.has_positions) add_cut_positions(&search, depth, out_choices);
+  bool loads_much = scope->over_folds && out_choices->count > 0 && loads_again(&search, &out_choices->tilings[0]);
+  if (loads_much) add_over_folds(&search, depth, out_choices);
   tiling_memo_destroy(search.own);
   RETURN_IF_ERROR(search.status);
   if (out_choices->count > 0) return STATUS_OK;
   return buffer_shortage_report(kernel, scope->machine, &search.least, scope->buffer_bytes, diag);
+}
+
+Status tiling_search_over_folds(Arena *arena, const TilingScope *scope, DiagSink *diag, TilingChoices *out_choices) {
+  TilingSearch search;
+  search_init(&search, arena, scope, diag);
+  *out_choices = (TilingChoices){0};
+  add_over_folds(&search, scope->depth, out_choices);
+  tiling_memo_destroy(search.own);
+  return search.status;
 }
 
 Status tiling_search(Arena *arena, const TilingScope *scope, DiagSink *diag, Tiling *out_tiling) {

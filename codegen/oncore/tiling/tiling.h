@@ -28,8 +28,9 @@ typedef struct Tiling {
   bool cuts_positions; /* windows whose positions are folded over, as in gradients of weights: those at hand only */
   TileSlide slide;     /* of split stages that hold windows */
   bool in_place;       /* results take the tiles of operands that they are the last to read (tile_stores_in_place) */
-  int32_t depth;       /* slots of the rings */
-  int64_t slice;       /* elements in the Buffer of those that are updated at computed places; 0: all of them */
+  bool over_folds; /* split stages: results take the Tensors of folds that they are made of (tile_stores_over_fold) */
+  int32_t depth;   /* slots of the rings */
+  int64_t slice;   /* elements in the Buffer of those that are updated at computed places; 0: all of them */
   int64_t extents[KERNEL_MAX_DIMS]; /* per dim of the Kernel, >= 1 */
   int32_t outer_count;              /* tiled outer dims, outermost loop first */
   int32_t outer[KERNEL_MAX_DIMS];
@@ -155,6 +156,9 @@ typedef struct TilingScope {
   int32_t depth;    /* slots of rings, >= 1 */
   int32_t effort;   /* 1 to 9: from how many of the grid's points descents start */
   TilingMemo *memo; /* of the Kernel on the machine; NULL: the search has its own */
+  bool over_folds;  /* where the best tiling of other forms loads much again, those are tried as well in which results
+                       take the place of sums (Tiling.over_folds): they keep it until they have gone out, so that the
+                       next sums wait */
   double transfers; /* a cycle of transfers counts as so many more of the estimate: 0 finds the fastest tiling, more one
                        that leaves memory to others */
 } TilingScope;
@@ -170,7 +174,12 @@ typedef struct TilingChoices {
  * deterministic.  STATUS_EXHAUSTED ("oncore-too-small") when the smallest tiles do not fit, naming what they need. */
 MUST_USE Status tiling_search_forms(Arena *arena, const TilingScope *scope, DiagSink *diag, TilingChoices *out_choices);
 
-/* The best of them. */
+/* Those of products of matrices whose results take the place of their sums alone; none for other Kernels, and where
+ * none fits. */
+MUST_USE Status tiling_search_over_folds(Arena *arena, const TilingScope *scope, DiagSink *diag,
+                                         TilingChoices *out_choices);
+
+/* The best of all forms. */
 MUST_USE Status tiling_search(Arena *arena, const TilingScope *scope, DiagSink *diag, Tiling *out_tiling);
 
 /* Tilings that differ from |from|, one that a search found, by a step: one dim in the next larger or smaller tiles, or

@@ -69,7 +69,8 @@ uint64_t tiling_memo_whole_dims(const TilingMemo *memo) {
 
 /* The bytes of what a search varies; the extents of a Kernel's dims are the last. */
 typedef struct TilingKey {
-  int8_t outer[KERNEL_MAX_DIMS], outer_count, flags, position, tap;
+  int8_t outer[KERNEL_MAX_DIMS], outer_count, position, tap;
+  uint8_t flags;
   int32_t depth; /* 0: those that are known together */
   int64_t slice, extents[KERNEL_MAX_DIMS];
 } TilingKey;
@@ -92,9 +93,9 @@ static TilingKey form_key(const Tiling *form) {
   for (int32_t i = 0; i < form->outer_count; i++) key.outer[i] = (int8_t)form->outer[i];
   const TileSlide *slide = &form->slide;
   bool loads_together = slide->is_on && slide->rows > 1; /* as many rows as its step, which the dims tell */
-  bool flags[] = {form->splits_stages, form->spills_rows, form->holds_windows, form->in_place,
-                  slide->is_on,        loads_together,    form->cuts_positions};
-  for (int i = 0; i < 7; i++) key.flags = (int8_t)(key.flags | flags[i] << i);
+  bool flags[] = {form->splits_stages, form->spills_rows, form->holds_windows,  form->in_place,
+                  slide->is_on,        loads_together,    form->cuts_positions, form->over_folds};
+  for (int i = 0; i < 8; i++) key.flags = (uint8_t)(key.flags | flags[i] << i);
   if (slide->is_on) {
     key.position = (int8_t)slide->position;
     key.tap = (int8_t)slide->tap;

@@ -23,7 +23,7 @@ static void tiling_fits_whatever_the_buffer(void **state) {
     const Kernel *kernel = make_kernel(fixture, testing_modules[m]);
     for (int64_t bytes = 2500; bytes < 300000; bytes = bytes * 7 / 3) {
       for (int32_t depth = 1; depth <= 3; depth++) {
-        TilingScope scope = {kernel, machine, bytes, depth, 5, NULL, 0};
+        TilingScope scope = {.kernel = kernel, .machine = machine, .buffer_bytes = bytes, .depth = depth, .effort = 5};
         Tiling tiling;
         if (tiling_search(fixture->arena, &scope, &fixture->diag, &tiling) != STATUS_OK) continue;
         TilingCost cost = cost_of(fixture, kernel, machine, &tiling);
@@ -46,7 +46,9 @@ static void tiling_memo_changes_nothing(void **state) {
     TilingMemo *memo = tiling_memo_create(kernel, machine, MOST);
     for (int64_t bytes = 4096; bytes <= MOST; bytes *= 8) {
       for (int d = 0; d < 5; d++) {
-        TilingScope scope = {kernel, machine, bytes, depths[d], 5, NULL, 0}, knowing = scope;
+        TilingScope scope = {
+            .kernel = kernel, .machine = machine, .buffer_bytes = bytes, .depth = depths[d], .effort = 5};
+        TilingScope knowing = scope;
         knowing.memo = memo;
         TilingChoices alone, with;
         Status status = tiling_search_forms(fixture->arena, &scope, &fixture->diag, &alone);
@@ -120,7 +122,7 @@ static void tiling_estimate_falls_with_depth(void **state) {
   MachineDescription *machine = make_machine(fixture, "vp-ref");
   for (int m = 0; m < TESTING_MODULES; m++) {
     const Kernel *kernel = make_kernel(fixture, testing_modules[m]);
-    TilingScope scope = {kernel, machine, 16384, 1, 5, NULL, 0};
+    TilingScope scope = {.kernel = kernel, .machine = machine, .buffer_bytes = 16384, .depth = 1, .effort = 5};
     Tiling tiling;
     assert_int_equal(tiling_search(fixture->arena, &scope, &fixture->diag, &tiling), STATUS_OK);
     double before = 1e300;
