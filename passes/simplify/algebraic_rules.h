@@ -50,6 +50,9 @@ AlgebraicRules algebraic_fast_dot_rules(void);
 /* For --excess-precision only: fewer roundings to 16-bit floats.  rules_excess.c */
 AlgebraicRules algebraic_excess_rules(void);
 
+/* For the host only, whose `logistic` costs more than an exponential and a quotient.  rules_functions.c */
+AlgebraicRules algebraic_host_function_rules(void);
+
 /* For machines with a Buffer only.  rules_slice.c: every part of a sum of pads would be moved for each element;
  * rules_compare.c: a loop that reads what is there anyway makes it again on the host. */
 AlgebraicRules algebraic_oncore_rules(void);

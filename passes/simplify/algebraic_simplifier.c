@@ -49,6 +49,8 @@ static RuleIndex *index_rules(Arena *arena, const HloPassOptions *options) {
   if (options != NULL && machine_has_buffer(options->machine)) {
     index_set(index, algebraic_oncore_rules());
     index_set(index, algebraic_oncore_compare_rules());
+  } else {
+    index_set(index, algebraic_host_function_rules());
   }
   return index;
 }

@@ -209,10 +209,126 @@ static HloInstruction *log_of_exponential(HloInstruction *instruction) {
   return inner->operands[0]->shape == instruction->shape ? inner->operands[0] : NULL;
 }
 
+/* --- gates: x · logistic(y) --- */
+
+enum { CUBIC = 4, CUBIC_DEPTH = 6 };
+
+/* |value| as a polynomial of x of up to the third degree, with constant terms; false where it is none, or one that is
+ * spelled out in more than CUBIC_DEPTH steps. */
+static bool cubic_of(HloInstruction *value, const HloInstruction *x, int depth, double out[CUBIC]) {
+  for (int i = 0; i < CUBIC; i++) out[i] = 0;
+  const Literal *literal = algebraic_splat_literal(value);
+  if (value == x || literal != NULL) {
+    out[value == x ? 1 : 0] = value == x ? 1 : literal_get_double(literal, 0);
+    return true;
+  }
+  if (depth == 0) return false;
+  double a[CUBIC], b[CUBIC];
+  if (value->opcode == HLO_POWER && value->operands[0] == x && is_number(value->operands[1], 3)) {
+    out[3] = 1;
+    return true;
+  }
+  if (value->opcode != HLO_ADD && value->opcode != HLO_MULTIPLY) return false;
+  if (!cubic_of(value->operands[0], x, depth - 1, a) || !cubic_of(value->operands[1], x, depth - 1, b)) return false;
+  bool fits = true;
+  for (int i = 0; i < CUBIC; i++) {
+    if (value->opcode == HLO_ADD) out[i] = a[i] + b[i];
+    for (int j = 0; j < CUBIC && value->opcode == HLO_MULTIPLY; j++) {
+      double product = a[i] * b[j];
+      if (i + j < CUBIC)
+        out[i + j] += product;
+      else if (product != 0)
+        fits = false;
+    }
+  }
+  return fits;
+}
+
+/* factor·y; x·(a + b·x²) where y is an odd polynomial of x whose terms have one sign, as of the gelu by tanh, so that
+ * it is infinite where y is. */
+static HloInstruction *scaled_argument(const HloInstruction *like, HloInstruction *y, HloInstruction *x,
+                                       double factor) {
+  double terms[CUBIC];
+  if (cubic_of(y, x, CUBIC_DEPTH, terms) && terms[0] == 0 && terms[2] == 0 && terms[1] * terms[3] > 0) {
+    HloInstruction *square = algebraic_binary(like, HLO_MULTIPLY, x, x);
+    HloInstruction *third = algebraic_binary(like, HLO_MULTIPLY, square, algebraic_number(like, factor * terms[3]));
+    HloInstruction *sum = algebraic_binary(like, HLO_ADD, third, algebraic_number(like, factor * terms[1]));
+    return algebraic_binary(like, HLO_MULTIPLY, sum, x);
+  }
+  Sides product;
+  for (int order = 0; order < 2; order++) {
+    if (!sides_of(y, HLO_MULTIPLY, order, &product)) continue;
+    const Literal *literal = algebraic_splat_literal(product.b);
+    if (literal == NULL) continue;
+    HloInstruction *number = algebraic_number(like, factor * literal_get_double(literal, 0));
+    return algebraic_binary(like, HLO_MULTIPLY, product.a, number);
+  }
+  return algebraic_binary(like, HLO_MULTIPLY, y, algebraic_number(like, factor));
+}
+
+/* x / (1 + exp(factor·y)) for factor < 0.  The exponential overflows only where logistic(-factor·y) is subnormal. */
+static HloInstruction *gate(const HloInstruction *like, HloInstruction *x, HloInstruction *y, double factor) {
+  HloInstruction *exponential = algebraic_unary(like, HLO_EXPONENTIAL, scaled_argument(like, y, x, factor));
+  HloInstruction *sum = algebraic_binary(like, HLO_ADD, exponential, algebraic_number(like, 1));
+  return algebraic_binary(like, HLO_DIVIDE, x, sum);
+}
+
+/* f32 and f64: an exponential of f16 would overflow, one of bf16 be rounded too soon. */
+static bool has_gates(const HloInstruction *instruction) {
+  return instruction->shape->type == TYPE_F32 || instruction->shape->type == TYPE_F64;
+}
+
+/* z where |value| = 1 + tanh(z) is for one user alone; NULL elsewhere. */
+static HloInstruction *tanh_and_one(HloInstruction *value) {
+  Sides sum;
+  for (int order = 0; order < 2 && value->user_count == 1; order++) {
+    if (sides_of(value, HLO_ADD, order, &sum) && is_number(sum.b, 1) && sum.a->opcode == HLO_TANH &&
+        sum.a->user_count == 1)
+      return sum.a->operands[0];
+  }
+  return NULL;
+}
+
+/* ½ · x · (1 + tanh(z)), in any order → x / (1 + exp(-2z)): 1 + tanh(z) loses the digits of what is small. */
+static HloInstruction *gate_by_tanh(HloInstruction *instruction) {
+  Sides outer;
+  for (int order = 0; order < 2 && has_gates(instruction); order++) {
+    if (!sides_of(instruction, HLO_MULTIPLY, order, &outer)) continue;
+    if (outer.a->opcode != HLO_MULTIPLY || outer.a->user_count != 1) continue;
+    HloInstruction *factors[] = {outer.b, outer.a->operands[0], outer.a->operands[1]};
+    for (int half = 0; half < 3; half++) {
+      if (!is_number(factors[half], 0.5)) continue;
+      HloInstruction *a = factors[(half + 1) % 3], *b = factors[(half + 2) % 3];
+      HloInstruction *z = tanh_and_one(a), *other_z = tanh_and_one(b);
+      if (z != NULL) return gate(instruction, b, z, -2);
+      if (other_z != NULL) return gate(instruction, a, other_z, -2);
+    }
+  }
+  return NULL;
+}
+
+/* x · logistic(y) → x / (1 + exp(-y)): the function by itself takes more steps not to be further from the exact one,
+ * and the product is rounded once more. */
+static HloInstruction *gate_by_logistic(HloInstruction *instruction) {
+  Sides product;
+  for (int order = 0; order < 2 && has_gates(instruction); order++) {
+    if (!sides_of(instruction, HLO_MULTIPLY, order, &product)) continue;
+    if (product.a->opcode == HLO_LOGISTIC && product.a->user_count == 1)
+      return gate(instruction, product.b, product.a->operands[0], -1);
+  }
+  return NULL;
+}
+
 AlgebraicRules algebraic_function_rules(void) {
   static const AlgebraicRule rules[] = {{HLO_ADD, "spelled-asin", spelled_asin},
                                         {HLO_ATAN2, "spelled-acos", spelled_acos},
                                         {HLO_LOG, "log-of-exponential", log_of_exponential},
                                         {HLO_SELECT, "spelled-erfc", spelled_erfc}};
+  return (AlgebraicRules){rules, COUNT(rules)};
+}
+
+AlgebraicRules algebraic_host_function_rules(void) {
+  static const AlgebraicRule rules[] = {{HLO_MULTIPLY, "gate-by-tanh", gate_by_tanh},
+                                        {HLO_MULTIPLY, "gate-by-logistic", gate_by_logistic}};
   return (AlgebraicRules){rules, COUNT(rules)};
 }
