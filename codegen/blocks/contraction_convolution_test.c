@@ -155,6 +155,29 @@ static void blocks_of_weight_gradients_are_whole_squares(void **state) {
   arena_destroy(arena);
 }
 
+/* A phase of a dilated image, the second, meets only one of two taps: blocks of the depth are single taps, so that the
+ * other one costs nothing.  Dims phase, position, feature; tap, channel. */
+static void contraction_leaves_out_taps_of_a_phase(void **state) {
+  (void)state;
+  enum { POSITIONS = 392, C = 64, F = 32 };
+  TestCase test = {.name = "phases", .type = TYPE_F32, .operand_type = TYPE_F32, .outer_count = 3, .inner_count = 2};
+  memcpy(test.extents, (int64_t[]){2, POSITIONS, F, 2, C}, 5 * sizeof(int64_t));
+  test.lhs = (Affine){0, {C, C, 0, C, 1}};
+  test.lhs.steps[MAX_TEST_DIMS - 1] = (POSITIONS + 2) * C;
+  test.rhs = (Affine){0, {2 * C * F, 0, 1, C * F, F}};
+  test.result = (Affine){0, {POSITIONS * F, F, 1}};
+  test.guard_count = 1;
+  test.guards[0] = (Guard){{0, {1, 0, 0, 2, 0}}, 3, 0};
+  test.checked_each = 7;
+  run_everywhere(&test);
+  Arena *arena = arena_create();
+  ContractionBlocking blocking = blocking_on(&test, "znver4", OWN_CACHE, INT64_MAX, arena);
+  assert_int_equal(blocking.block_depth, C);
+  assert_int_equal(blocking.common_guard_count, 1);
+  assert_true(blocking.common_share == .75);
+  arena_destroy(arena);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(contraction_of_convolutions_is_right),
@@ -162,6 +185,7 @@ int main(void) {
       cmocka_unit_test(contraction_of_turned_convolution_is_right),
       cmocka_unit_test(contraction_of_weight_gradients_is_right),
       cmocka_unit_test(blocks_of_weight_gradients_are_whole_squares),
+      cmocka_unit_test(contraction_leaves_out_taps_of_a_phase),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -332,7 +332,7 @@ double contraction_cost(const ContractionBlocking *blocking, const PackingCosts 
   double rows_share = blocking->lhs_by_tiles ? blocking->cut_share : 1;
   double steps = tiles * blocking->step_cost * rows_share;
   if (blocking->rest_rows > 0) steps += blocking->rest_cost - blocking->step_cost;
-  double total = panels * (steps * depth + tiles * blocks * call_cost);
+  double total = panels * (steps * depth * blocking->common_share + tiles * blocks * call_cost);
   if (total > most) return total;
   total += tiles * panels * sums_moving_cost(blocking, place);
   if (blocking->is_turned) total += tiles * panels * turning_cost(blocking);

@@ -174,6 +174,7 @@ struct ContractionBlocking {
    * row of an image is there): where it does not hold, the block adds nothing to the tile. */
   int common_guard_count;
   int32_t common_guards[MOST_COMMON_GUARDS];
+  double common_share; /* contraction_common_share */
 
   bool is_skinny; /* few rows, lanes along the depth: panels of |panel_width| columns, nothing packed */
   /* Of a skinny one: lanes walk depth dim |along| with those from |along_first| on as one, |along_run| indices; dims
@@ -236,6 +237,10 @@ bool contraction_is_guarded_by_ranges(const Kernel *kernel, int32_t factor, int 
 
 /* Which parts of the guard of the lhs tiles and blocks, whose sizes are known, have in common. */
 void contraction_choose_common_guards(const Kernel *kernel, ContractionBlocking *blocking);
+/* Of the pairs of a batch entry and a block of the depth, the part that these guards, as far as they depend on nothing
+ * else, let through: the others add nothing to any tile (the phases of a dilated image, of which some have fewer taps).
+ * 1 where there are too many to count. */
+double contraction_common_share(const Kernel *kernel, const ContractionBlocking *blocking);
 
 /* Which values of the epilogue are kept. */
 void contraction_choose_kept(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking);

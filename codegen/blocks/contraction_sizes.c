@@ -101,6 +101,7 @@ static void choose_depth(const Kernel *kernel, ContractionBlocking *blocking, in
   int64_t panel_rows = ceil_div(blocking->block_depth, blocking->group) + (blocking->lhs_shifted ? 1 : 0);
   if (blocking->in_matrix_unit) panel_rows = align_up(panel_rows, MATRIX_STEP);
   blocking->rhs_slot = align_up(panel_rows * blocking->packed_stride * bytes, ALIGNMENT);
+  blocking->common_share = contraction_common_share(kernel, blocking);
 }
 
 static void choose_lhs_in_place(const Kernel *kernel, ContractionBlocking *blocking) {

@@ -1,6 +1,8 @@
 /* What the values of contractions may be evaluated in, and what loops need not repeat. */
 #include "codegen/blocks/contraction_internal.h"
 
+#define MOST_PLACES 4096 /* of batch entries and blocks, that are counted */
+
 void contraction_hoist(KernelPoint *point, const ValueSet *set, uint64_t later) {
   const Kernel *kernel = point->kernel;
   for (int32_t v = 0; v < kernel->value_count; v++) {
@@ -132,6 +134,44 @@ void contraction_choose_common_guards(const Kernel *kernel, ContractionBlocking 
   const KernelValue *lhs = &kernel->values[blocking->lhs];
   if (lhs->kind != KERNEL_LOAD || lhs->predicate < 0 || blocking->is_turned) return;
   add_common_guards(kernel, lhs->predicate, contraction_common_dims(kernel, blocking), blocking);
+}
+
+static bool holds_at(const Kernel *kernel, const ContractionBlocking *blocking, const int64_t *dims) {
+  for (int i = 0; i < blocking->common_guard_count; i++) {
+    const KernelValue *guard = &kernel->values[blocking->common_guards[i]];
+    bool is_range = guard->kind == KERNEL_IN_RANGE && !index_has_atom(&kernel->space, guard->address, INDEX_ATOM_VALUE);
+    if (!is_range) continue;
+    int64_t position = index_evaluate(&kernel->space, guard->address, dims, NULL);
+    if (position < guard->lower || position >= guard->upper) return false;
+  }
+  return true;
+}
+
+/* The next place in row-major order over |dims| (bits); false after the last. */
+static bool next_place(const Kernel *kernel, uint64_t dims, int64_t *place) {
+  for (int d = kernel->dim_count - 1; d >= 0; d--) {
+    if ((dims >> d & 1) == 0) continue;
+    if (++place[d] < kernel->dims[d].extent) return true;
+    place[d] = 0;
+  }
+  return false;
+}
+
+double contraction_common_share(const Kernel *kernel, const ContractionBlocking *blocking) {
+  const KernelValue *lhs = &kernel->values[blocking->lhs];
+  if (lhs->kind != KERNEL_LOAD || lhs->predicate < 0 || blocking->is_turned) return 1;
+  uint64_t dims = contraction_common_dims(kernel, blocking), asked = 0;
+  for (int i = 0; i < blocking->rows.count; i++) dims &= ~(UINT64_C(1) << blocking->rows.dims[i]);
+  ContractionBlocking found = *blocking;
+  found.common_guard_count = 0;
+  add_common_guards(kernel, lhs->predicate, dims, &found);
+  for (int i = 0; i < found.common_guard_count; i++) asked |= kernel->values[found.common_guards[i]].dims;
+  int64_t place[KERNEL_MAX_DIMS] = {0}, count = 0, held = 0;
+  do {
+    held += holds_at(kernel, &found, place);
+    if (++count > MOST_PLACES) return 1;
+  } while (next_place(kernel, asked, place));
+  return (double)held / (double)count;
 }
 
 /* --- what is kept of columns --- */
