@@ -315,12 +315,16 @@ Status compilation_read_plans(Compilation *compilation) {
 /* Arrays that stay in a vector processor's Buffer need memory of their own here: where that is to be as little as can
  * be, they do not. */
 static Status keep_arrays(Compilation *compilation) {
+  if (compilation->draft.has_kept) return STATUS_OK;
+  double start = monotonic_seconds();
   const CompilationOptions *options = &compilation->options;
   BufferAssignment *assignment = compilation->assignment;
   int64_t room = options->minimizes_memory ? 0 : INT64_MAX;
   if (options->memory_limit > 0)
     room = options->memory_limit - buffer_assignment_outside_bytes(assignment) - assignment->workspace_bytes;
-  return code_draft_keep(&compilation->draft, compilation->module, assignment, room, compilation->diag);
+  Status status = code_draft_keep(&compilation->draft, compilation->module, assignment, room, compilation->diag);
+  phase_times_end(&compilation->phases, "residents", start);
+  return status;
 }
 
 Status compilation_make_plans(Compilation *compilation) {
@@ -338,9 +342,8 @@ Status compilation_make_plans(Compilation *compilation) {
   double start = monotonic_seconds();
   RETURN_IF_ERROR(begin(compilation, "making plans", NULL));
   Status status = code_draft_make_plans(draft, compilation->module, compilation->diag);
-  if (status == STATUS_OK && compilation->assignment != NULL) status = keep_arrays(compilation);
   phase_times_end(&compilation->phases, "plans", start);
-  return status;
+  return status == STATUS_OK && compilation->assignment != NULL ? keep_arrays(compilation) : status;
 }
 
 Status compilation_generate(Compilation *compilation) {
