@@ -118,6 +118,38 @@ static HloInstruction *slice_broadcast(HloInstruction *instruction) {
   return algebraic_broadcast(value, instruction->shape, places.data);
 }
 
+/* Whether nothing but slices reads |whole|, and together they take at most a quarter of it. */
+static bool is_read_in_small_slices(const HloInstruction *whole) {
+  int64_t left = shape_element_count(whole->shape) / 4;
+  for (int32_t i = 0; i < whole->user_count && left >= 0; i++) {
+    if (whole->users[i]->opcode != HLO_SLICE) return false;
+    left -= shape_element_count(whole->users[i]->shape);
+  }
+  return left >= 0 && whole != whole->parent->root;
+}
+
+/* slice(transpose(x)) → transpose(slice(x)), where most of what was moved is not read */
+static HloInstruction *slice_transpose(HloInstruction *instruction) {
+  const HloInstruction *inner = instruction->operands[0];
+  if (inner->opcode != HLO_TRANSPOSE || !is_static(instruction) || !is_static(inner)) return NULL;
+  if (!is_read_in_small_slices(inner)) return NULL;
+  Int64List from = hlo_instruction_ints(inner, HLO_ATTR_DIMENSIONS);
+  const SliceRanges *ranges = hlo_instruction_slice(instruction);
+  SliceDimension dims[RANK_LIMIT];
+  int64_t sizes[RANK_LIMIT];
+  for (int i = 0; i < ranges->rank; i++) {
+    dims[from.data[i]] = ranges->dims[i];
+    sizes[from.data[i]] = instruction->shape->dims[i];
+  }
+  HloInstruction part = *instruction; /* for its place only */
+  part.shape = shape_array(instruction->parent->module->shapes, inner->shape->type, sizes, ranges->rank);
+  HloInstruction *slice = make_slice(&part, inner->operands[0], dims);
+  HloInstruction *result =
+      hlo_computation_add(instruction->parent, HLO_TRANSPOSE, instruction->shape, &slice, 1, (StringView){0});
+  hlo_instruction_set_ints(result, HLO_ATTR_DIMENSIONS, from.data, from.count);
+  return result;
+}
+
 /* slice(concatenate(…, x, …)) inside of x → slice(x) */
 static HloInstruction *slice_concatenate(HloInstruction *instruction) {
   const HloInstruction *inner = instruction->operands[0];
@@ -494,6 +526,7 @@ AlgebraicRules algebraic_slice_rules(void) {
       {HLO_CONCATENATE, "concatenate-empty", concatenate_empty},
       {HLO_SLICE, "slice-slice", slice_slice},
       {HLO_SLICE, "slice-broadcast", slice_broadcast},
+      {HLO_SLICE, "slice-transpose", slice_transpose},
       {HLO_SLICE, "slice-concatenate", slice_concatenate},
       {HLO_SLICE, "slice-of-parts", slice_of_parts},
       {HLO_SLICE, "slice-pad", slice_pad},
