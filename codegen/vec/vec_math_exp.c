@@ -172,14 +172,16 @@ VEC_RULE(vec_math_tanh) {
 
 /* e/(1 + e) or 1/(1 + e) with e = exp(-|x|): keeps its precision where the result is small.  What rounding 1 + e lost
  * is taken from the quotient (at its weight for small e, where it matters most); a power from a table would cost a
- * third of a unit. */
+ * third of a unit.  Results of 16 bits and fewer are rounded so much that neither shows. */
 VEC_RULE(vec_math_logistic) {
   Math m = math_of(vec, op->type, lanes);
-  LLVMValueRef x = operands[0], one = m_const(&m, 1);
-  LLVMValueRef e = exp_by_wholes(&m, m_at_least(&m, m_neg(&m, m_abs(&m, x)), least_exponent(&m)));
-  LLVMValueRef numerator = m_select(&m, m_sign_bit(&m, x), e, one);
-  LLVMValueRef denominator = m_add(&m, one, e), lost = m_sub(&m, e, m_sub(&m, denominator, one));
+  bool is_narrow = type_storage_bytes(op->type) < 4;
+  LLVMValueRef x = operands[0], one = m_const(&m, 1), size = m_neg(&m, m_abs(&m, x));
+  LLVMValueRef e = is_narrow ? math_exp(&m, size) : exp_by_wholes(&m, m_at_least(&m, size, least_exponent(&m)));
+  LLVMValueRef numerator = m_select(&m, m_sign_bit(&m, x), e, one), denominator = m_add(&m, one, e);
   LLVMValueRef quotient = m_div(&m, numerator, denominator);
+  if (is_narrow) return quotient;
+  LLVMValueRef lost = m_sub(&m, e, m_sub(&m, denominator, one));
   return m_fma(&m, m_neg(&m, quotient), lost, quotient);
 }
 
