@@ -567,7 +567,7 @@ Status module_plans_take_written(Arena *arena, ModulePlans *plans, const Written
   for (int32_t w = 0; w < written->count; w++) {
     const Plan *plan = written->plans[w].plan;
     if (is_used[w]) continue;
-    status = diag_error(diag, STATUS_INVALID, plan->command_count > 0 ? plan->commands[0].loc : NO_LOC, "plan-resident",
+    status = diag_error(diag, STATUS_INVALID, plan->loc, "plan-resident",
                         "the plan of '%.*s' stands nowhere: other arrays are in the Buffer there", SV_ARG(plan->name));
   }
   arena_destroy(scratch);

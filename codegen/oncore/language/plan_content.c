@@ -661,7 +661,7 @@ static SourceLoc declaration_of(const Follower *f, int32_t buffer) {
     const PlanMemory *memory = &f->plan->memories[m];
     if (memory->kind != PLAN_TEMPORARY && memory->number == buffer) return memory->loc;
   }
-  return NO_LOC;
+  return f->plan->loc;
 }
 
 /* --- what outlives the plan --- */

@@ -487,9 +487,9 @@ static void parse_block(PlanReader *reader) {
 
 /* --- scopes --- */
 
-static void begin_scope(PlanReader *reader, StringView name) {
+static void begin_scope(PlanReader *reader, StringView name, SourceLoc loc) {
   Plan *plan = ARENA_NEW(reader->arena, Plan);
-  *plan = (Plan){.arena = reader->arena, .name = name};
+  *plan = (Plan){.arena = reader->arena, .name = name, .loc = loc};
   index_space_init(&plan->space, reader->arena);
   plan->buffer_bytes = machine_buffer_usable(reader->machine);
   reader->plan = plan;
@@ -562,7 +562,7 @@ static bool parse_scope(PlanReader *reader) {
   if (name.size == 0) return plan_expected(reader, "the name of a kernel");
   if (!plan_need_mark(reader, ":") || !end_statement(reader) || !need_block(reader)) return false;
   Status before = reader->status;
-  begin_scope(reader, name);
+  begin_scope(reader, name, loc);
   if (is_known_scope(reader, name, loc) || !find_kernel(reader, name, loc)) return false;
   reader->status = STATUS_OK;
   reader->at++;
@@ -572,7 +572,7 @@ static bool parse_scope(PlanReader *reader) {
   plan_finish_scope(reader);
   if (before != STATUS_OK) reader->status = before;
   reader->has_statements = false;
-  begin_scope(reader, (StringView){0});
+  begin_scope(reader, (StringView){0}, loc);
   return true;
 }
 
@@ -580,7 +580,7 @@ static Status read_file(PlanReader *reader, PlanFile *out_file) {
   *out_file = (PlanFile){0};
   reader->file = out_file;
   Status lexed = plan_lex(reader->arena, reader->source, reader->diag, &reader->tokens);
-  begin_scope(reader, (StringView){0});
+  begin_scope(reader, (StringView){0}, (SourceLoc){reader->source, 1, 1});
   while (plan_peek(reader)->kind != PLAN_TOKEN_END) {
     if (plan_peek(reader)->kind == PLAN_TOKEN_INDENT) {
       plan_fail(reader, plan_peek(reader)->loc, "plan-syntax", "no block can stand here");

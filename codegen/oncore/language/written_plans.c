@@ -138,7 +138,8 @@ void written_plans_warn(const WrittenPlans *plans, DiagSink *diag) {
     const WrittenPlan *written = &plans->plans[p];
     double cycles = written->verdict.simulation.cycles;
     if (written->own_cycles == 0 || cycles <= written->own_cycles) continue;
-    diag_warning(diag, NO_LOC, "plan-slower", "the plan of '%.*s' takes %.0f cycles, xlac's own would take %.0f",
-                 SV_ARG(written->plan->name), cycles, written->own_cycles);
+    diag_warning(diag, written->plan->loc, "plan-slower",
+                 "the plan of '%.*s' takes %.0f cycles, xlac's own would take %.0f", SV_ARG(written->plan->name),
+                 cycles, written->own_cycles);
   }
 }

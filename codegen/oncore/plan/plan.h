@@ -192,6 +192,7 @@ struct Plan {
   Arena *arena;
   IndexSpace space;     /* of the expressions over loops and scalars */
   StringView name;      /* of the Kernel's instruction; several Kernels of one are told apart by a suffix */
+  SourceLoc loc;        /* of the name in the plan's text, of xlac's own that of the instruction */
   const Kernel *kernel; /* NULL for a plan read without its module; a program's has buffers alone */
   int64_t buffer_bytes; /* the machine's Buffer less what it reserves */
   PrimitiveType unit;   /* what intervals in text count; TYPE_INVALID: bytes */

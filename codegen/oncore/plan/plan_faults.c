@@ -156,7 +156,7 @@ static SourceLoc place_of(const FaultTeller *teller, const Hazard *hazard) {
   for (int32_t m = 0; m < teller->plan->memory_count; m++) {
     if (sv_equal(teller->plan->memories[m].name, name)) return teller->plan->memories[m].loc;
   }
-  return NO_LOC;
+  return teller->plan->loc;
 }
 
 static Status tell(FaultTeller *teller, DiagSink *diag) {

@@ -512,7 +512,7 @@ static void add_held_objects(PlanExpander *expander) {
 static Status make_stream(Arena *arena, const Plan *plan, const MachineDescription *machine, PlanReading reading,
                           DiagSink *diag, CommandStream *out_stream) {
   if (plan_instance_count(plan) > MOST_INSTANCES) {
-    return diag_error(diag, STATUS_EXHAUSTED, NO_LOC, "plan-too-long",
+    return diag_error(diag, STATUS_EXHAUSTED, plan->loc, "plan-too-long",
                       "the plan of '%.*s' has more than %" PRId64 " command instances: too many to look at one by one",
                       SV_ARG(plan->name), MOST_INSTANCES);
   }

@@ -96,6 +96,7 @@ Status loop_moves_plan(Arena *arena, const ResidentLoop *loop, bool is_after, co
   int *leaves = ARENA_NEW_ARRAY(arena, int, maker.count);
   *plan = (Plan){.arena = arena, .kernel = make_kernel(&maker), .buffer_bytes = machine_buffer_usable(machine)};
   plan->name = sv_from_cstring(arena_printf(arena, "%.*s.%s", SV_ARG(loop->loop->name), is_after ? "after" : "before"));
+  plan->loc = loop->loop->loc;
   plan->alignment = max_i64(machine->buffer.align, 1);
   index_space_init(&plan->space, arena);
   add_arrays(&maker, plan);

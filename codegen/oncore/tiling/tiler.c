@@ -521,6 +521,7 @@ static Status make_commands(Tiler *tiler, DiagSink *diag) {
 static Status make_plan(Tiler *tiler, StringView name, DiagSink *diag) {
   Plan *plan = ARENA_NEW(tiler->arena, Plan);
   *plan = (Plan){.arena = tiler->arena, .space = tiler->outline.space, .name = name, .kernel = tiler->kernel};
+  plan->loc = tiler->kernel->source->loc;
   plan->buffer_bytes = machine_buffer_usable(tiler->machine);
   plan->estimate = tiler->outline.tiling->cycles;
   plan->alignment = max_i64(tiler->machine->buffer.align, 1);
