@@ -104,7 +104,19 @@ static bool make_sync(HloInstruction *instruction) {
   return true;
 }
 
+/* What runs in its caller's turn is on its caller's thread.  So everything is on one, as code generated here has no
+ * other: what is joined may call other computations, or be called by a pair that stays. */
+static void leave_threads(HloModule *module) {
+  for (int64_t c = 0; c < module->computations.count; c++) {
+    HloComputation *computation = module->computations.data[c];
+    computation->execution_thread = (StringView){0};
+    for (int64_t i = 0; i < computation->instructions.count; i++)
+      hlo_instruction_remove_attr(computation->instructions.data[i], HLO_ATTR_ASYNC_EXECUTION_THREAD);
+  }
+}
+
 static Status run_async_to_sync(HloPassContext *context, HloModule *module, bool *out_changed) {
+  bool has_joined_call = false;
   for (int64_t c = 0; c < module->computations.count; c++) {
     HloComputation *computation = module->computations.data[c];
     ControlEdges edges;
@@ -121,9 +133,11 @@ static Status run_async_to_sync(HloPassContext *context, HloModule *module, bool
       HloInstruction *start = pair != NULL ? start_of(candidates[i], pair, &edges) : NULL;
       if (start == NULL || !is_joinable(start, candidates[i], pair)) continue;
       join_pair(start, candidates[i], pair->sync);
+      has_joined_call |= pair->sync == HLO_CALL;
       *out_changed = true;
     }
   }
+  if (has_joined_call) leave_threads(module);
   return STATUS_OK;
 }
 
