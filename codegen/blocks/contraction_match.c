@@ -633,9 +633,9 @@ static bool choose_tile_and_blocks(const Kernel *kernel, const VecTarget *target
                                {sums, rows_together(kernel, blocking), multiplication_of(target)}};
   bool found = choose_blocks(kernel, target, (TileLimit){sums, 0, FASTEST_MULTIPLICATION}, limit, blocking);
   int64_t few = contraction_few_bytes(limit);
-  bool is_free = limit.most > few; /* otherwise the least cost that was seen is that of few bytes */
-  bool is_fast =
-      is_free && found && blocking->scratch_bytes <= few && blocking->cost <= blocking->least_cost * OTHER_TILE_TIME;
+  bool may_take_more = limit.most > few; /* else |least_cost| is that of few bytes alone, and tells nothing */
+  bool is_fast = may_take_more && found && blocking->scratch_bytes <= few &&
+                 blocking->cost <= blocking->least_cost * OTHER_TILE_TIME;
   if ((is_fast && !is_small(blocking)) || (found && contraction_streams_rhs(blocking))) return true;
   ContractionScratch less = {.most = few, .free = limit.free};
   double few_cost = found ? blocking->few_cost : INFINITY;

@@ -236,7 +236,6 @@ static void cost_transfer(const PlanCommand *command, int64_t dims, CommandVaria
     variant->descriptors = tile_transfer_descriptors(extents, strides, kernel->dim_count, dims);
 }
 
-/* What |range| of the command covers in variant |number|. */
 /* Variants of a command under construction. */
 typedef struct VariantBuilder {
   Arena *arena;
@@ -247,6 +246,7 @@ typedef struct VariantBuilder {
   DiagSink *diag;
 } VariantBuilder;
 
+/* What |range| of the command covers in variant |number|. */
 static int64_t variant_extent(const VariantBuilder *builder, const PlanRange *range, int32_t number) {
   const CommandVariants *variants = builder->variants;
   for (int32_t r = 0; r < variants->ragged_count; r++) {
