@@ -84,12 +84,9 @@ Status hlo_parts_check_name(HloParts *parts, const char *what, StringView name, 
   Parser parser;
   parser_init(&parser, parts, &file);
   const Token *token = current(&parser);
-  if (token->kind == TOKEN_TYPE || token->kind == TOKEN_KEYWORD) {
-    if (token->text.size == name.size) {
-      return parse_error(&parser, loc, "parse-name", "'%.*s' cannot name %s: it is a %s", SV_ARG(name), what,
-                         token->kind == TOKEN_TYPE ? "type" : "keyword");
-    }
-  }
+  if (at_reserved(&parser) && token->text.size == name.size)
+    return parse_error(&parser, loc, "parse-name", "'%.*s' cannot name %s: it is a %s", SV_ARG(name), what,
+                       reserved_kind(token));
   if (token->kind != TOKEN_IDENTIFIER || token->text.size != name.size) {
     return parse_error(&parser, loc, "parse-name",
                        "'%.*s' cannot name %s: it is not one word of letters, digits, "

@@ -58,15 +58,14 @@ static bool skip_token(Parser *parser, const char *from) {
 /* An instruction may begin here. */
 static bool at_definition(Parser *parser) {
   if (at_word(parser, "ROOT")) return true;
-  TokenKind kind = current(parser)->kind;
-  bool word = kind == TOKEN_NAME || kind == TOKEN_IDENTIFIER || kind == TOKEN_TYPE || kind == TOKEN_KEYWORD;
-  return (word && lexer_peek(&parser->lexer) == '=') || (kind == TOKEN_ATTRIBUTE && current(parser)->first_on_line);
+  if (at(parser, TOKEN_ATTRIBUTE)) return current(parser)->first_on_line;
+  return (at_name(parser) || at_reserved(parser)) && lexer_peek(&parser->lexer) == '=';
 }
 
 /* A computation may begin here. */
 static bool at_computation(Parser *parser) {
   if (at_word(parser, "ENTRY")) return true;
-  if (!at_name(parser)) return false;
+  if (!at_name(parser) && !(at_reserved(parser) && current(parser)->first_on_line)) return false;
   char next = lexer_peek(&parser->lexer);
   return next == '{' || next == '(';
 }
@@ -181,6 +180,10 @@ Status parse_computation_reference(Parser *parser, HloComputation **out_computat
   if (at(parser, TOKEN_LEFT_BRACE)) return parse_inline(parser, out_computation);
   SourceLoc loc = here(parser);
   StringView name = {0};
+  if (parser->lost_computation && at_reserved(parser)) { /* the error was where it is defined */
+    advance(parser);
+    return STATUS_OK;
+  }
   RETURN_IF_ERROR(expect_name(parser, "a computation's name or '{'", &name));
   KnownComputation *known = string_map_get(&parser->computations, name);
   if (known) {
@@ -261,13 +264,8 @@ static Status parse_named_computation(Parser *parser, StringView name, SourceLoc
 }
 
 static Status expect_computation_name(Parser *parser, StringView *out_name) {
-  if (!at_name(parser)) {
-    parser->lost_computation = true;
-    return parse_expected(parser, "a computation");
-  }
-  *out_name = current(parser)->text;
-  advance(parser);
-  return STATUS_OK;
+  if (!at_name(parser)) parser->lost_computation = true;
+  return expect_name(parser, "a computation", out_name);
 }
 
 static Status parse_entry_mark(Parser *parser, bool *out_is_entry) {

@@ -75,7 +75,7 @@ static Status unknown_instruction(Parser *parser, SourceLoc loc, StringView name
 
 /* Keywords and types are no names, but one that the text tried to define is known to be in error already. */
 static bool at_poisoned_word(const Parser *parser) {
-  if (!at(parser, TOKEN_TYPE) && !at(parser, TOKEN_KEYWORD)) return false;
+  if (!at_reserved(parser)) return false;
   HloInstruction *found = find_instruction(parser->scope, current(parser)->text);
   return found && is_poison(found);
 }
@@ -437,11 +437,10 @@ Status check_instruction_name(Parser *parser, StringView name, SourceLoc loc) {
 static Status refuse_name(Parser *parser, InstructionDraft *draft) {
   const Token token = *current(parser);
   bool glued = token.kind == TOKEN_ATTRIBUTE;
-  bool word = token.kind == TOKEN_TYPE || token.kind == TOKEN_KEYWORD;
   if (glued && !token.first_on_line && parser->scope->computation->instructions.count > 0) {
     return parse_error(parser, here(parser), "parse-syntax", "missing ',' before attribute '%.*s'", SV_ARG(token.text));
   }
-  if (glued || (word && lexer_peek(&parser->lexer) == '=')) {
+  if (glued || (at_reserved(parser) && lexer_peek(&parser->lexer) == '=')) {
     draft->name = token.text; /* so that its uses are no errors of their own */
     draft->name_loc = here(parser);
   }
@@ -453,7 +452,7 @@ static Status refuse_name(Parser *parser, InstructionDraft *draft) {
   }
   if (draft->name.size > 0) {
     return parse_error(parser, here(parser), "parse-name", "'%.*s' cannot name an instruction: it is a %s",
-                       SV_ARG(token.text), token.kind == TOKEN_TYPE ? "type" : "keyword");
+                       SV_ARG(token.text), reserved_kind(&token));
   }
   return parse_expected(parser, "an instruction or '}'");
 }

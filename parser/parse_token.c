@@ -36,8 +36,24 @@ bool at_name(const Parser *parser) {
   return at(parser, TOKEN_NAME) || at(parser, TOKEN_IDENTIFIER);
 }
 
+bool at_reserved(const Parser *parser) {
+  return at(parser, TOKEN_TYPE) || at(parser, TOKEN_KEYWORD);
+}
+
+const char *reserved_kind(const Token *token) {
+  return token->kind == TOKEN_TYPE ? "type" : "keyword";
+}
+
 Status expect_name(Parser *parser, const char *what, StringView *out_name) {
-  if (!at_name(parser)) return parse_expected(parser, what);
+  if (!at_name(parser)) {
+    Status status = parse_expected(parser, what);
+    if (at_reserved(parser)) {
+      StringView word = current(parser)->text;
+      parse_note(parser, NO_LOC, "'%.*s' is a %s; as a name it is written '%%%.*s'", SV_ARG(word),
+                 reserved_kind(current(parser)), SV_ARG(word));
+    }
+    return status;
+  }
   *out_name = current(parser)->text;
   advance(parser);
   return STATUS_OK;
