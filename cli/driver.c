@@ -42,6 +42,7 @@ double driver_end_phase(Session *session, const char *name, double start) {
 void driver_doing(const Session *session, const char *what, const char *name) {
   time_limit_doing(session->time_limit, what, name);
   progress_line_doing(session->progress_line, what, name);
+  process_end_doing(what, name);
 }
 
 static Status begin_step(void *self, const char *what, const char *name) {

@@ -15,11 +15,19 @@
 static struct {
   volatile sig_atomic_t use_json;
   volatile sig_atomic_t has_outcome, outcome;
-  atomic_flag is_ending; /* a thread that has no memory says so */
+  atomic_flag is_ending;      /* a thread that has no memory says so */
+  _Atomic(const char *) what; /* is being done: as process_end_doing was told */
+  _Atomic(const char *) name; /* to what; NULL: nothing that has a name */
 } state = {.is_ending = ATOMIC_FLAG_INIT};
 
 void process_end_use_json(bool use_json) {
   state.use_json = use_json;
+}
+
+void process_end_doing(const char *what, const char *name) {
+  atomic_store(&state.name, NULL);
+  atomic_store(&state.what, what);
+  atomic_store(&state.name, name);
 }
 
 void process_end_set_outcome(int code) {
@@ -34,15 +42,27 @@ static void write_text(const char *text, size_t size) {
 
 /* --- no memory --- */
 
+/* When it was: " while running pass 'fusion'".  A thread that goes on to something else just now costs the name: no
+ * name stands beside another's |what|. */
+static void describe_moment(char *text, size_t size) {
+  const char *what = atomic_load(&state.what), *name = atomic_load(&state.name);
+  if (atomic_load(&state.what) != what) name = NULL;
+  if (state.has_outcome) {
+    snprintf(text, size, " after the outputs were written");
+  } else if (what != NULL) {
+    snprintf(text, size, name != NULL ? " while %s '%s'" : " while %s", what, name);
+  }
+}
+
 /* Nothing here allocates, whether directly or in the C library; what stands in stdout's buffer is dropped.  Of several
  * threads without memory the first one says so, and the others wait for the end. */
 static void end_without_memory(size_t bytes) {
   while (atomic_flag_test_and_set(&state.is_ending)) pause();
   temporary_delete_all();
-  char amount[64] = "", text[256];
+  char amount[64] = "", place[256] = "", text[512];
   if (bytes > 0) snprintf(amount, sizeof amount, " (%zu bytes more were needed)", bytes);
   const char *severity = state.has_outcome ? "warning" : "error";
-  const char *place = state.has_outcome ? " after the outputs were written" : "";
+  describe_moment(place, sizeof place);
   const char *format = state.use_json
                            ? "{\"file\":null,\"line\":0,\"column\":0,\"severity\":\"%s\",\"code\":\"out-of-memory\","
                              "\"message\":\"out of memory%s%s\",\"notes\":[]}\n"

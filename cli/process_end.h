@@ -14,6 +14,10 @@ void process_end_install(void);
 /* Messages are JSON, as with --diagnostics-format=json. */
 void process_end_use_json(bool use_json);
 
+/* What the message of a lack of memory will say that the process was doing: "out of memory while |what| '|name|'".
+ * |name| may be NULL.  Both have to stay. */
+void process_end_doing(const char *what, const char *name);
+
 /* All outputs are in place and the exit status is |code|: a lack of memory does not change that any more. */
 void process_end_set_outcome(int code);
 

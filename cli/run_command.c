@@ -242,7 +242,7 @@ static Status create_run(Session *session, RunState *state) {
 
 static Status prepare(Session *session, RunState *state) {
   double start = monotonic_seconds();
-  driver_doing(session, "making the inputs", NULL);
+  driver_doing(session, "preparing to run", NULL);
   if (session_option_given(session, OPTION_META)) {
     RETURN_IF_ERROR(case_meta_read(session->arena, session_option_text(session, OPTION_META, ""), session->diag,
                                    &state->meta_data));
@@ -256,7 +256,9 @@ static Status prepare(Session *session, RunState *state) {
       (session_option_given(session, OPTION_INFEED) || session_option_given(session, OPTION_OUTFEED)))
     return diag_error(session->diag, STATUS_INVALID, NO_LOC, "devices",
                       "'--infeed' and '--outfeed' are for runs on one device");
+  driver_doing(session, "making room for arguments, results and workspace", NULL);
   RETURN_IF_ERROR(create_run(session, state));
+  driver_doing(session, "making the inputs", NULL);
   RETURN_IF_ERROR(run_inputs_fill(session, &state->devices, state->runs));
   driver_end_phase(session, "inputs", start);
   return STATUS_OK;
