@@ -411,7 +411,23 @@ static void emit_fold_chains(KernelEmitter *emitter, FoldNest *nest, int dim) {
 
 static void emit_fold_dims(KernelEmitter *emitter, FoldNest *nest, int level, uint64_t known);
 
-/* One level of an unrolled Kernel's. */
+/* A few steps with a result in each lane are code without a loop, which costs as much as a step: its addresses are
+ * those of the step before. */
+enum { FEW_STEPS = 4, FEW_STEPS_VALUES = 64 };
+
+static bool has_few_steps(const KernelEmitter *emitter, const FoldNest *nest, int level) {
+  const Kernel *kernel = emitter->kernel;
+  int64_t steps = 1;
+  if (nest->parts != NULL || nest->part_count > 1) return false;
+  for (int d = level; d < nest->dim_count; d++) {
+    if (emitter->loops.fold_strips[nest->dims[d]] > 0) return false;
+    steps *= kernel->dims[nest->dims[d]].extent;
+    if (steps > FEW_STEPS) return false;
+  }
+  return steps * kernel->value_count <= FEW_STEPS_VALUES;
+}
+
+/* One level of folds whose steps stand one after the other. */
 static void emit_fold_steps(KernelEmitter *emitter, FoldNest *nest, int level, uint64_t known) {
   int dim = nest->dims[level];
   int64_t height = emitter->point.known.count;
@@ -427,7 +443,7 @@ static void emit_fold_dims(KernelEmitter *emitter, FoldNest *nest, int level, ui
     advance_folds(emitter, nest, 0);
     return;
   }
-  if (emitter->is_unrolled) {
+  if (emitter->is_unrolled || has_few_steps(emitter, nest, level)) {
     emit_fold_steps(emitter, nest, level, known);
     return;
   }

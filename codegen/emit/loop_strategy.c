@@ -154,6 +154,14 @@ static double apply_cost(const KernelValue *value) {
   return halves > KERNEL_DIVISION_HALVES ? halves : 1;
 }
 
+/* Of |count| stores in turn: each vector of theirs takes a permutation for each number that has to be joined to
+ * another, by halves as far as |count| can be halved. */
+static double turns_cost(int count) {
+  int joins = 0;
+  for (int rest = count; rest > 1; rest = rest % 2 == 0 ? rest / 2 : 1) joins += rest % 2 == 0 ? 1 : rest - 1;
+  return (double)count * (1 + joins);
+}
+
 /* Time of one step of |stage| when |dim| is walked in |lanes| lanes, in units of one vector operation. */
 static double stage_step_cost(const Kernel *kernel, int stage, int dim, int lanes) {
   double step = 0.5 + scan_cost(kernel, stage, dim, lanes);
@@ -165,7 +173,7 @@ static double stage_step_cost(const Kernel *kernel, int stage, int dim, int lane
   }
   for (int i = 0, count; stage != KERNEL_OUTER && i < kernel->stages[stage].store_count; i += count) {
     count = lanes > 1 ? kernel_stores_in_turn(kernel, stage, i, dim) : 1;
-    step += count > 1 ? 2.0 * count : 1.5 * store_cost(kernel, &kernel->stages[stage].stores[i], dim, lanes);
+    step += count > 1 ? turns_cost(count) : 1.5 * store_cost(kernel, &kernel->stages[stage].stores[i], dim, lanes);
   }
   return step;
 }

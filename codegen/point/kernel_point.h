@@ -103,7 +103,8 @@ AccessKind point_access_kind(const KernelPoint *point, IndexExpr expr);
 bool kernel_plain_stride(const Kernel *kernel, IndexExpr expr, int dim, int64_t *out_stride);
 
 /* How many stores of |stage|, from |number| on, write neighbours (the parts of a complex number, columns joined), and
- * those after them when |dim| moves by one, so that together they are contiguous: 2, 4, or 1 for none of this. */
+ * those after them when |dim| moves by one, so that together they are contiguous: 2 to VEC_MAX_INTERLEAVED,
+ * or 1 for none of this. */
 int kernel_stores_in_turn(const Kernel *kernel, int stage, int number, int dim);
 
 #endif

@@ -64,7 +64,8 @@ bool kernel_plain_stride(const Kernel *kernel, IndexExpr expr, int dim, int64_t 
 int kernel_stores_in_turn(const Kernel *kernel, int stage, int number, int dim) {
   const KernelStore *first = &kernel->stages[stage].stores[number];
   int64_t stride;
-  if (!kernel_plain_stride(kernel, first->address, dim, &stride) || (stride != 2 && stride != 4)) return 1;
+  if (!kernel_plain_stride(kernel, first->address, dim, &stride)) return 1;
+  if (stride < 2 || stride > VEC_MAX_INTERLEAVED) return 1;
   if (number + stride > kernel->stages[stage].store_count) return 1;
   IndexExpr next = first->address;
   for (int i = 1; i < stride; i++) {

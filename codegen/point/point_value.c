@@ -451,22 +451,22 @@ void point_store(KernelPoint *point, const KernelStore *store) {
   }
 }
 
-/* Lanes of all |parts|, 2 or 4, in turn. */
-static LLVMValueRef interleave(const VecBuilder *vec, const LLVMValueRef *parts, int count, int lanes) {
-  if (count == 2) return vec_interleave(vec, parts[0], parts[1], lanes);
-  LLVMValueRef even = vec_interleave(vec, parts[0], parts[2], lanes);
-  return vec_interleave(vec, even, vec_interleave(vec, parts[1], parts[3], lanes), 2 * lanes);
-}
-
 void point_store_in_turn(KernelPoint *point, const KernelStore *stores, int count) {
   const VecBuilder *vec = point->vec;
   int lanes = point->lanes;
-  LLVMValueRef mask = access_mask(point, stores->predicate), parts[4];
-  XLAC_CHECK(count == 2 || count == 4);
-  for (int i = 0; i < count; i++) parts[i] = mask;
-  if (mask != NULL) mask = interleave(vec, parts, count, lanes);
-  for (int i = 0; i < count; i++) parts[i] = point_value_lanes(point, stores[i].value);
-  LLVMValueRef pointer = point_element(point, stores->buffer, point_index(point, stores->address));
-  vec_store(vec, point->kernel->buffers[stores->buffer].type, interleave(vec, parts, count, lanes), pointer, mask,
-            count * lanes);
+  PrimitiveType type = point->kernel->buffers[stores->buffer].type;
+  LLVMValueRef mask = access_mask(point, stores->predicate), parts[VEC_MAX_INTERLEAVED], masks[VEC_MAX_INTERLEAVED];
+  XLAC_CHECK(count <= VEC_MAX_INTERLEAVED);
+  for (int i = 0; i < count; i++) {
+    parts[i] = point_value_lanes(point, stores[i].value);
+    masks[i] = mask;
+  }
+  LLVMValueRef first = point_index(point, stores->address);
+  vec_interleave(vec, parts, count, lanes);
+  if (mask != NULL) vec_interleave(vec, masks, count, lanes);
+  for (int i = 0; i < count; i++) {
+    LLVMValueRef distance = LLVMConstInt(LLVMTypeOf(first), (unsigned)(i * lanes), false);
+    LLVMValueRef pointer = point_element(point, stores->buffer, ir_index_add(vec->builder, first, distance));
+    vec_store(vec, type, parts[i], pointer, masks[i], lanes);
+  }
 }

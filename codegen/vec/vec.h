@@ -86,8 +86,11 @@ LLVMValueRef vec_permute(const VecBuilder *vec, PrimitiveType type, LLVMValueRef
 /* The lanes, at most 256, in the opposite order. */
 LLVMValueRef vec_reverse(const VecBuilder *vec, LLVMValueRef value, int lanes);
 
-/* Lane 0 of |a|, lane 0 of |b|, lane 1 of |a| …: 2·|lanes| lanes, at most 256.  Any element type, masks too. */
-LLVMValueRef vec_interleave(const VecBuilder *vec, LLVMValueRef a, LLVMValueRef b, int lanes);
+#define VEC_MAX_INTERLEAVED 8
+
+/* Lane 0 of each of |count| values, then lane 1 of each …, written over them as |count| values of |lanes| lanes, one
+ * after the other.  |lanes| is at most 256; any element type, masks too. */
+void vec_interleave(const VecBuilder *vec, LLVMValueRef *values, int count, int lanes);
 
 #define VEC_MAX_SQUARE 32
 

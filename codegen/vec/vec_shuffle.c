@@ -106,14 +106,45 @@ LLVMValueRef vec_load_strided(const VecBuilder *vec, PrimitiveType type, LLVMVal
   return sum;
 }
 
-LLVMValueRef vec_interleave(const VecBuilder *vec, LLVMValueRef a, LLVMValueRef b, int lanes) {
+/* The lanes of |a| and |b| at |places|, those of |b| after those of |a|; -1: any. */
+static LLVMValueRef pick_lanes(const VecBuilder *vec, LLVMValueRef a, LLVMValueRef b, const int *places, int lanes) {
   LLVMValueRef indices[MAX_LANES];
-  XLAC_CHECK(2 * lanes <= MAX_LANES);
   LLVMTypeRef s32 = LLVMInt32TypeInContext(vec->context);
-  for (int i = 0; i < 2 * lanes; i++) {
-    indices[i] = LLVMConstInt(s32, (unsigned)(i % 2 == 0 ? i / 2 : lanes + i / 2), false);
+  for (int i = 0; i < lanes; i++)
+    indices[i] = places[i] < 0 ? LLVMGetPoison(s32) : LLVMConstInt(s32, (unsigned)places[i], false);
+  return LLVMBuildShuffleVector(vec->builder, a, b, LLVMConstVector(indices, (unsigned)lanes), "");
+}
+
+/* The |number|th vector of what |count| values come to in turn: each value's lanes are put between those before. */
+static LLVMValueRef take_turns(const VecBuilder *vec, const LLVMValueRef *values, int count, int number, int lanes) {
+  int places[MAX_LANES];
+  LLVMValueRef sum = values[0];
+  for (int v = 1; v < count; v++) {
+    for (int i = 0; i < lanes; i++) {
+      int at = number * lanes + i, from = at % count;
+      bool is_first = from == 0 && v == 1;
+      places[i] = from == v ? lanes + at / count : is_first ? at / count : from < v ? i : -1;
+    }
+    sum = pick_lanes(vec, sum, values[v], places, lanes);
   }
-  return LLVMBuildShuffleVector(vec->builder, a, b, LLVMConstVector(indices, 2 * (unsigned)lanes), "");
+  return sum;
+}
+
+void vec_interleave(const VecBuilder *vec, LLVMValueRef *values, int count, int lanes) {
+  LLVMValueRef made[VEC_MAX_INTERLEAVED];
+  XLAC_CHECK(lanes <= MAX_LANES && count <= VEC_MAX_INTERLEAVED);
+  if (count % 2 != 0 || count == 2) {
+    for (int i = 0; i < count; i++) made[i] = take_turns(vec, values, count, i, lanes);
+  } else {
+    int half = count / 2;
+    LLVMValueRef even[VEC_MAX_INTERLEAVED], odd[VEC_MAX_INTERLEAVED];
+    for (int i = 0; i < half; i++) even[i] = values[2 * i], odd[i] = values[2 * i + 1];
+    vec_interleave(vec, even, half, lanes);
+    vec_interleave(vec, odd, half, lanes);
+    for (int i = 0; i < count; i++)
+      made[i] = take_turns(vec, (LLVMValueRef[]){even[i / 2], odd[i / 2]}, 2, i % 2, lanes);
+  }
+  for (int i = 0; i < count; i++) values[i] = made[i];
 }
 
 /* --- squares ---
