@@ -129,6 +129,7 @@ static void emit_loops(KernelEmitter *emitter, const KernelStrategy *strategy) {
 
 static KernelEmitter loop_emitter(const VecBuilder *vec, const Kernel *kernel, const KernelStrategy *strategy,
                                   LLVMValueRef function, LLVMValueRef *buffers, Arena *arena) {
+  if (strategy->walked != NULL) kernel = strategy->walked;
   KernelEmitter emitter = {.vec = vec,
                            .kernel = kernel,
                            .loops = strategy->loops,

@@ -4,6 +4,7 @@
 #include "codegen/blocks/sort.h"
 #include "codegen/emit/emit_internal.h"
 #include "codegen/emit/kernel_cost.h"
+#include "codegen/kernel/kernel_rows.h"
 
 /* --- scratch --- */
 
@@ -148,6 +149,35 @@ static void choose_winograd(const Kernel *kernel, const VecTarget *target, Kerne
   strategy->chunk_bytes = needs.chunk_bytes;
 }
 
+/* Whether nothing is gathered in lanes along |dim| but where values say. */
+static bool reads_together(const Kernel *kernel, const VecTarget *target, int dim, int lanes) {
+  KernelWindow window;
+  int64_t stride;
+  for (int v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    if (value->kind != KERNEL_LOAD || index_has_atom(&kernel->space, value->address, INDEX_ATOM_VALUE)) continue;
+    if (kernel_load_window(kernel, target, value, dim, lanes, &window)) continue;
+    if (!kernel_plain_stride(kernel, value->address, dim, &stride)) return false;
+    if (stride != 0 && !vec_stride_is_shuffled(value->type, stride)) return false;
+  }
+  return true;
+}
+
+/* Short rows are walked as one dim with those around them where that costs less.  Returns what is walked. */
+static const Kernel *choose_rows(const Kernel *kernel, const VecTarget *target, Arena *arena,
+                                 KernelStrategy *strategy) {
+  const Kernel *joined = kernel_join_rows(arena, kernel);
+  if (joined == NULL) return kernel;
+  LoopStrategy loops;
+  loop_strategy_choose(joined, target, arena, &loops);
+  const VectorWalk *walk = &loops.outer_walk;
+  if (walk->dim < 0 || loops.cost >= strategy->loops.cost) return kernel;
+  if (!reads_together(joined, target, walk->dim, walk->parts[0].lanes)) return kernel;
+  strategy->loops = loops;
+  strategy->walked = joined;
+  return joined;
+}
+
 static void choose_loops(const Kernel *kernel, const VecTarget *target, Arena *arena, KernelStrategy *strategy) {
   PieceSplit split;
   if (kernel_is_unrolled(kernel)) {
@@ -161,6 +191,7 @@ static void choose_loops(const Kernel *kernel, const VecTarget *target, Arena *a
   } else {
     strategy->form = KERNEL_FORM_LOOPS;
     loop_strategy_choose(kernel, target, arena, &strategy->loops);
+    kernel = choose_rows(kernel, target, arena, strategy);
     split = nest_split(kernel, &strategy->loops);
     const LoopStrategy *loops = &strategy->loops;
     strategy->streamed = memory_streamed_buffers(kernel, target, &loops->outer_walk, loops->stage_walks, arena);

@@ -63,7 +63,8 @@ typedef struct LoopStrategy {
   int64_t fold_strips[KERNEL_MAX_DIMS];    /* by inner dim: sums begin anew every so many indices; 0: they do not */
   int fold_chains;  /* of folds under an outer walk: sums side by side, of every so-manyeth index; a power of two */
   RunStrategy runs; /* of the last outer dim, where there is no outer walk */
-  int behind; /* in the loops of this stage the last one runs, a point of the outer dims behind; -1: it has its own */
+  int behind;  /* in the loops of this stage the last one runs, a point of the outer dims behind; -1: it has its own */
+  double cost; /* of a point of the outer dims, in vector operations */
 } LoopStrategy;
 
 /* A Kernel that stores along one dim and loads along another, walked in square blocks that are transposed in registers.
@@ -105,7 +106,9 @@ static inline bool kernel_form_is_block(KernelForm form) {
 
 typedef struct KernelStrategy {
   KernelForm form;
-  LoopStrategy loops;                     /* of loops, unrolled or not */
+  LoopStrategy loops;   /* of loops, unrolled or not */
+  const Kernel *walked; /* of loops: what they walk in the Kernel's place (kernel_rows.h), of the same buffers; NULL:
+                           the Kernel itself */
   TransposeStrategy transpose;            /* of a transpose */
   const ContractionBlocking *contraction; /* of a contraction */
   const WinogradBlocking *winograd;       /* of a contraction by minimal filtering */

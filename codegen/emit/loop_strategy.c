@@ -89,9 +89,18 @@ static bool is_read_in_squares(const Kernel *kernel, const KernelValue *value, i
   return false;
 }
 
+/* Of a window: its place, the places of the lanes in it, a load or two and a permutation. */
+#define WINDOW_COST 4
+#define WIDE_WINDOW_COST 5
+/* Of quotients and remainders that are numbers or conditions. */
+#define DIGITS_COST 4
+
 /* Loads of small strides are loads of all that lies between, and shuffles, of masks too. */
-static double load_cost(const Kernel *kernel, const KernelValue *value, int dim, int lanes) {
+static double load_cost(const Kernel *kernel, const VecTarget *target, const KernelValue *value, int dim, int lanes) {
   int64_t stride;
+  KernelWindow window;
+  if (kernel_load_window(kernel, target, value, dim, lanes, &window))
+    return window.is_pair ? WIDE_WINDOW_COST : WINDOW_COST;
   bool is_plain = kernel_plain_stride(kernel, value->address, dim, &stride);
   if (is_plain && lanes > 1 && stride != 1 && vec_stride_is_shuffled(value->type, stride)) {
     double shuffles = stride < 0 ? 2 : 2.0 * (double)stride - 1;
@@ -110,11 +119,11 @@ static bool is_walked(const Kernel *kernel, int stage, int dim) {
   return walked == KERNEL_OUTER || walked == stage;
 }
 
-static bool has_scattered_access(const Kernel *kernel, int dim) {
+static bool has_scattered_access(const Kernel *kernel, const VecTarget *target, int dim) {
   for (int v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
-    if (value->kind == KERNEL_LOAD && is_walked(kernel, value->stage, dim) && load_cost(kernel, value, dim, 16) > 1)
-      return true;
+    bool is_loaded = value->kind == KERNEL_LOAD && is_walked(kernel, value->stage, dim);
+    if (is_loaded && load_cost(kernel, target, value, dim, 16) > 1) return true;
   }
   for (int s = 0; s < kernel->stage_count; s++) {
     for (int i = 0; is_walked(kernel, s, dim) && i < kernel->stages[s].store_count; i++) {
@@ -163,12 +172,15 @@ static double turns_cost(int count) {
 }
 
 /* Time of one step of |stage| when |dim| is walked in |lanes| lanes, in units of one vector operation. */
-static double stage_step_cost(const Kernel *kernel, int stage, int dim, int lanes) {
+static double stage_step_cost(const Kernel *kernel, const VecTarget *target, int stage, int dim, int lanes) {
   double step = 0.5 + scan_cost(kernel, stage, dim, lanes);
   for (int v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
     if (value->stage != stage) continue;
-    if (value->kind == KERNEL_LOAD) step += load_cost(kernel, value, dim, lanes);
+    if (value->kind == KERNEL_LOAD)
+      step += load_cost(kernel, target, value, dim, lanes);
+    else if (lanes > 1 && index_depends_nonlinearly(&kernel->space, value->address, dim))
+      step += DIGITS_COST;
     if (value->kind == KERNEL_APPLY) step += (value_varies(kernel, v, dim) ? 1 : 0.5) * apply_cost(value);
   }
   for (int i = 0, count; stage != KERNEL_OUTER && i < kernel->stages[stage].store_count; i += count) {
@@ -214,10 +226,10 @@ static bool stage_has_dims(const Kernel *kernel, int stage) {
 }
 
 /* Time of |stage| per point of the outer dims. */
-static double stage_cost(const Kernel *kernel, int stage, int dim, int lanes) {
+static double stage_cost(const Kernel *kernel, const VecTarget *target, int stage, int dim, int lanes) {
   int64_t extent = kernel->dims[dim].extent;
   double share = (double)ceil_div(extent, lanes) / (double)extent, join = join_cost(kernel, stage, dim, lanes);
-  return stage_step_cost(kernel, stage, dim, lanes) * stage_points(kernel, stage) * share + join;
+  return stage_step_cost(kernel, target, stage, dim, lanes) * stage_points(kernel, stage) * share + join;
 }
 
 static bool stage_has_scan(const Kernel *kernel, int stage) {
@@ -353,7 +365,7 @@ static int rounds_abreast(const Kernel *kernel, const VecTarget *target, int dim
 static int unroll_factor(const Kernel *kernel, const VecTarget *target, int dim) {
   bool is_outer = kernel->dims[dim].stage == KERNEL_OUTER, has_many_registers = target->register_count >= 32;
   if (is_outer && has_rounds(kernel)) return rounds_abreast(kernel, target, dim);
-  if (has_scattered_access(kernel, dim)) return 1;
+  if (has_scattered_access(kernel, target, dim)) return 1;
   if (!is_outer && stage_has_scan(kernel, kernel->dims[dim].stage)) return 1; /* each step waits for the one before */
   bool is_plain = kernel->fold_count <= 4 && folded_load_count(kernel) <= 2 * kernel->fold_count;
   if (kernel->fold_count > 0 && is_outer && is_plain)
@@ -392,14 +404,14 @@ static int lanes_for(const Kernel *kernel, int dim, int native) {
 }
 
 /* The cheapest inner dim of |stage| to walk in lanes, or -1 for scalars, and its cost. */
-static int best_inner_dim(const Kernel *kernel, int stage, int native, double *out_cost) {
+static int best_inner_dim(const Kernel *kernel, const VecTarget *target, int stage, int native, double *out_cost) {
   int best = -1;
   for (int d = kernel->dim_count - 1; d >= 0; d--) {
     if (kernel->dims[d].stage != stage) continue;
-    double scalar = stage_cost(kernel, stage, d, 1);
+    double scalar = stage_cost(kernel, target, stage, d, 1);
     if (best < 0 && (*out_cost == 0 || scalar < *out_cost)) *out_cost = scalar;
     if (!may_be_vector(kernel, d)) continue;
-    double cost = stage_cost(kernel, stage, d, lanes_for(kernel, d, native));
+    double cost = stage_cost(kernel, target, stage, d, lanes_for(kernel, d, native));
     if (cost >= *out_cost) continue;
     *out_cost = cost;
     best = d;
@@ -465,7 +477,7 @@ static double choose_inner_walks(const Kernel *kernel, const VecTarget *target, 
   double total = single_function_cost(kernel);
   for (int s = 0; s < kernel->stage_count; s++) {
     double cost = 0;
-    int dim = best_inner_dim(kernel, s, native, &cost);
+    int dim = best_inner_dim(kernel, target, s, native, &cost);
     strategy->stage_walks[s] = (VectorWalk){.dim = -1};
     if (dim >= 0) strategy->stage_walks[s] = walk_along(kernel, target, dim, native);
     total += cost;
@@ -474,15 +486,16 @@ static double choose_inner_walks(const Kernel *kernel, const VecTarget *target, 
 }
 
 /* The cheapest outer dim to walk in lanes, or -1; its cost counts all stages. */
-static int best_outer_dim(const Kernel *kernel, int native, double *out_cost) {
+static int best_outer_dim(const Kernel *kernel, const VecTarget *target, int native, double *out_cost) {
   int best = -1;
   for (int d = kernel->dim_count - 1; d >= 0; d--) {
     if (kernel->dims[d].stage != KERNEL_OUTER || !may_be_vector(kernel, d)) continue;
     int lanes = lanes_for(kernel, d, native);
-    double cost = stage_cost(kernel, KERNEL_OUTER, d, lanes), scalar = stage_cost(kernel, KERNEL_OUTER, d, 1);
+    double cost = stage_cost(kernel, target, KERNEL_OUTER, d, lanes);
+    double scalar = stage_cost(kernel, target, KERNEL_OUTER, d, 1);
     for (int s = 0; s < kernel->stage_count; s++) {
-      cost += stage_cost(kernel, s, d, lanes);
-      scalar += stage_cost(kernel, s, d, 1);
+      cost += stage_cost(kernel, target, s, d, lanes);
+      scalar += stage_cost(kernel, target, s, d, 1);
     }
     if (cost >= scalar || (best >= 0 && cost >= *out_cost)) continue;
     *out_cost = cost;
@@ -531,8 +544,10 @@ void loop_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *
   no_walks(kernel, arena, strategy);
   int native = (int)max_i64(target->vector_bits / emit_widest_element(kernel, target), 1);
   double inner = choose_inner_walks(kernel, target, native, strategy), outer = 0;
-  int dim = has_rows(kernel) ? -1 : best_outer_dim(kernel, native, &outer);
+  int dim = has_rows(kernel) ? -1 : best_outer_dim(kernel, target, native, &outer);
+  strategy->cost = inner;
   if (dim >= 0 && (!has_inner_dims(kernel) || outer < inner)) {
+    strategy->cost = outer;
     strategy->outer_walk = walk_along(kernel, target, dim, native);
     for (int s = 0; s < kernel->stage_count; s++) strategy->stage_walks[s] = (VectorWalk){.dim = -1};
     strategy->sweep = memory_sweep_choose(kernel, &strategy->outer_walk);

@@ -102,6 +102,29 @@ AccessKind point_access_kind(const KernelPoint *point, IndexExpr expr);
 /* True when |expr| moves by a constant, |*out_stride|, from one index of |dim| to the next. */
 bool kernel_plain_stride(const Kernel *kernel, IndexExpr expr, int dim, int64_t *out_stride);
 
+/* --- windows (point_window.c) --- */
+
+/* Elements that a load reads in lanes along one dim where their addresses differ by by_quotient·(x / d) + by_rest·(x %
+ * d), x moving by |stride| from lane to lane. */
+typedef struct KernelWindow {
+  const IndexAtom *digits; /* x / d or x % d */
+  int64_t stride;          /* from 1 to d */
+  int64_t by_quotient, by_rest;
+  int64_t before, width; /* it has |width| elements, |before| of them before the one that the first lane would read if
+                            its x % d were 0 */
+  bool is_pair;          /* it takes two registers, else one */
+  bool is_whole;         /* the buffer is not as large as a register: it is all of it */
+} KernelWindow;
+
+/* Whether |load| in |lanes| lanes along |dim| is better read as a window than element by element; says which. */
+bool kernel_load_window(const Kernel *kernel, const VecTarget *target, const KernelValue *load, int dim, int lanes,
+                        KernelWindow *out_window);
+/* Load |value| at the current point, whose window is |window|, in register form; 0 in lanes out of |mask|, NULL: of
+ * none. */
+LLVMValueRef point_load_window(KernelPoint *point, int32_t value, const KernelWindow *window, LLVMValueRef mask);
+/* A quotient or remainder of what moves by a small step from lane to lane, in lanes of |bits|; NULL for others. */
+LLVMValueRef point_digit_lanes(KernelPoint *point, const IndexAtom *atom, int bits);
+
 /* How many stores of |stage|, from |number| on, write neighbours (the parts of a complex number, columns joined), and
  * those after them when |dim| moves by one, so that together they are contiguous: 2 to VEC_MAX_INTERLEAVED,
  * or 1 for none of this. */

@@ -132,6 +132,8 @@ static LLVMValueRef atom_lanes(KernelPoint *point, const IndexAtom *atom, int bi
     if (bits == 64) return value;
     return LLVMBuildTrunc(vec->builder, value, LLVMVectorType(int_type(point, bits), (unsigned)point->lanes), "");
   }
+  LLVMValueRef digits = point_digit_lanes(point, atom, bits);
+  if (digits != NULL) return digits;
   LLVMValueRef inner = point_index_lanes(point, atom->inner, bits);
   LLVMValueRef divisor = vec_splat(vec, int_constant(point, bits, atom->divisor), point->lanes);
   return atom->kind == INDEX_ATOM_DIV ? LLVMBuildSDiv(vec->builder, inner, divisor, "")

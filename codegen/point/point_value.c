@@ -149,72 +149,6 @@ static int index_bits(const KernelPoint *point, IndexExpr expr) {
   return 32;
 }
 
-/* The quotient by which alone lanes of |value| differ, of neighbours at a |out_stride| that is not more than the
- * divisor: all lie among as many elements as there are lanes, from the first one's on, and the buffer has as many. */
-static const IndexAtom *window_quotient(const KernelPoint *point, const KernelValue *value, int64_t *out_stride) {
-  const IndexAtom *found = NULL;
-  if (!vec_can_permute(point->vec, value->type, point->lanes)) return NULL;
-  if (point->kernel->buffers[value->buffer].element_count < point->lanes) return NULL;
-  for (int i = 0; i < value->address.term_count; i++) {
-    const IndexAtom *atom = &point->kernel->space.atoms.data[value->address.terms[i].atom];
-    IndexExpr single = {0, 1, &value->address.terms[i]};
-    if (point_access_kind(point, single) == ACCESS_UNIFORM) continue;
-    if (found != NULL || atom->kind != INDEX_ATOM_DIV || value->address.terms[i].coefficient != 1) return NULL;
-    found = atom;
-  }
-  if (found == NULL || !kernel_plain_stride(point->kernel, found->inner, point->vector_dim, out_stride)) return NULL;
-  /* places are computed in numbers of the elements' width (load_window) */
-  int64_t most = type_storage_bytes(value->type) == 1 ? UINT8_MAX : UINT16_MAX;
-  bool is_short = *out_stride <= found->divisor && found->divisor + (point->lanes - 1) * *out_stride <= most;
-  return *out_stride > 0 && is_short ? found : NULL;
-}
-
-/* Lanes of |places|, up to |most|, by |divisor|.  Where lanes are wide enough for it, a product with 2^16/divisor,
- * rounded up, has the quotient above its lower 16 bits, as long as what rounding adds to it, at most most·divisor,
- * stays there. */
-static LLVMValueRef divide_places(const VecBuilder *vec, LLVMValueRef places, int64_t divisor, int64_t most,
-                                  int lanes) {
-  LLVMBuilderRef b = vec->builder;
-  LLVMTypeRef word = LLVMGetElementType(LLVMTypeOf(places));
-  bool is_product = LLVMGetIntTypeWidth(word) >= 32 && most * divisor < INT64_C(1) << 16;
-  int64_t factor = is_product ? ((INT64_C(1) << 16) + divisor - 1) / divisor : divisor;
-  LLVMValueRef by = vec_splat(vec, LLVMConstInt(word, (unsigned long long)factor, false), lanes);
-  if (!is_product) return LLVMBuildUDiv(b, places, by, "");
-  LLVMValueRef digits = vec_splat(vec, LLVMConstInt(word, 16, false), lanes);
-  return LLVMBuildLShr(b, LLVMBuildMul(b, places, by, ""), digits, "");
-}
-
-/* Elements of a window: one load, within the buffer, and a permutation of lanes.  It begins at the first lane's
- * element, or as far before or behind as keeps it in the buffer; the lanes whose elements exist find them there. */
-static LLVMValueRef load_window(KernelPoint *point, int32_t value, const IndexAtom *quotient, int64_t stride) {
-  const KernelValue *info = &point->kernel->values[value];
-  const VecBuilder *vec = point->vec;
-  LLVMBuilderRef b = vec->builder;
-  LLVMTypeRef s64 = LLVMInt64TypeInContext(vec->context);
-  int bits = type_storage_bytes(info->type) * 8, lanes = point->lanes;
-  LLVMValueRef inner = point_index(point, quotient->inner);
-  LLVMValueRef divisor = LLVMConstInt(s64, (unsigned long long)quotient->divisor, false);
-  LLVMValueRef rest = LLVMBuildSRem(b, inner, divisor, "");
-  LLVMValueRef first = LLVMBuildAdd(b, point_index(point, info->address), LLVMBuildSDiv(b, inner, divisor, ""), "");
-  int64_t last = point->kernel->buffers[info->buffer].element_count - lanes;
-  LLVMValueRef most = LLVMConstInt(s64, (unsigned long long)last, false), none = LLVMConstNull(s64);
-  LLVMValueRef begin = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSLT, first, most, ""), first, most, "");
-  begin = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSGT, begin, none, ""), begin, none, "");
-  LLVMTypeRef word = LLVMIntTypeInContext(vec->context, (unsigned)bits);
-  int short_bits = bits < 32 ? bits : 32; /* processors have few operations on wider ones */
-  LLVMTypeRef short_word = LLVMIntTypeInContext(vec->context, (unsigned)short_bits);
-  LLVMValueRef places = vec_splat(vec, LLVMBuildTrunc(b, rest, short_word, ""), lanes);
-  places = LLVMBuildAdd(b, places, vec_lane_indices(vec, short_bits, stride, lanes), "");
-  places = divide_places(vec, places, quotient->divisor, quotient->divisor + (lanes - 1) * stride, lanes);
-  if (bits > short_bits) places = LLVMBuildZExt(b, places, LLVMVectorType(word, (unsigned)lanes), "");
-  LLVMValueRef distance = LLVMBuildTrunc(b, LLVMBuildSub(b, first, begin, ""), word, "");
-  places = LLVMBuildAdd(b, places, vec_splat(vec, distance, lanes), "");
-  LLVMValueRef loaded = vec_load_strided(vec, info->type, point_element(point, info->buffer, begin), 1, NULL, lanes);
-  loaded = vec_from_memory(vec, info->type, vec_permute(vec, info->type, loaded, places, lanes), lanes);
-  LLVMValueRef mask = access_mask(point, info->predicate);
-  return mask == NULL ? loaded : LLVMBuildSelect(b, mask, loaded, LLVMConstNull(LLVMTypeOf(loaded)), "");
-}
-
 static LLVMValueRef load_lanes(KernelPoint *point, int32_t value) {
   const KernelValue *info = &point->kernel->values[value];
   const VecBuilder *vec = point->vec;
@@ -230,8 +164,9 @@ static LLVMValueRef load_lanes(KernelPoint *point, int32_t value) {
   LLVMValueRef mask = access_mask(point, info->predicate);
   if (kind == ACCESS_CONTIGUOUS) return vec_load(vec, info->type, point_load_pointer(point, value), mask, point->lanes);
   if (!kernel_plain_stride(point->kernel, info->address, point->vector_dim, &stride)) {
-    const IndexAtom *quotient = window_quotient(point, info, &stride);
-    if (quotient != NULL) return load_window(point, value, quotient, stride);
+    KernelWindow window;
+    bool is_window = kernel_load_window(point->kernel, vec->target, info, point->vector_dim, point->lanes, &window);
+    if (is_window) return point_load_window(point, value, &window, mask);
     LLVMValueRef offsets = point_index_lanes(point, info->address, index_bits(point, info->address));
     return vec_gather(vec, info->type, point->buffers[info->buffer], offsets, mask, point->lanes);
   }

@@ -77,11 +77,16 @@ bool vec_stride_is_shuffled(PrimitiveType type, int64_t stride);
 LLVMValueRef vec_load_strided(const VecBuilder *vec, PrimitiveType type, LLVMValueRef pointer, int64_t stride,
                               LLVMValueRef mask, int lanes);
 
+#define VEC_MAX_PERMUTED 64
+
 /* Whether there is an instruction for vec_permute of so many lanes of elements of |type|, as they are in memory. */
-bool vec_can_permute(const VecBuilder *vec, PrimitiveType type, int lanes);
+bool vec_can_permute(const VecTarget *target, PrimitiveType type, int lanes);
 /* Lane index[i] of |value|, elements as they are in memory, for each i; |index|: integer lanes of the elements' width,
- * of which the bits count that number the lanes. */
+ * from 0 on below |lanes|: what lanes with another index are is not said. */
 LLVMValueRef vec_permute(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, LLVMValueRef index, int lanes);
+/* The same of |first|'s lanes and then |second|'s: indices are below 2·|lanes|.  Needs vec_can_permute. */
+LLVMValueRef vec_permute_pair(const VecBuilder *vec, PrimitiveType type, LLVMValueRef first, LLVMValueRef second,
+                              LLVMValueRef index, int lanes);
 
 /* The lanes, at most 256, in the opposite order. */
 LLVMValueRef vec_reverse(const VecBuilder *vec, LLVMValueRef value, int lanes);

@@ -32,27 +32,64 @@ static LLVMValueRef take_every(const VecBuilder *vec, LLVMValueRef sum, LLVMValu
   return LLVMBuildShuffleVector(vec->builder, sum, part, LLVMConstVector(indices, (unsigned)lanes), "");
 }
 
-/* AVX-512's, by the bytes of an element, of 256 and 512 bits. */
-static const char *permutation(const VecBuilder *vec, PrimitiveType type, int lanes) {
-  static const char *const names[][2] = {[1] = {"llvm.x86.avx512.permvar.qi.256", "llvm.x86.avx512.permvar.qi.512"},
-                                         [2] = {"llvm.x86.avx512.permvar.hi.256", "llvm.x86.avx512.permvar.hi.512"},
-                                         [4] = {"llvm.x86.avx2.permd", "llvm.x86.avx512.permvar.si.512"},
-                                         [8] = {"llvm.x86.avx512.permvar.di.256", "llvm.x86.avx512.permvar.di.512"}};
-  int bytes = type_storage_bytes(type), bits = bytes * 8 * lanes;
-  if (!vec->target->has_avx512 || (bits != 256 && bits != 512)) return NULL;
-  if (bytes == 1 && !vec->target->has_byte_permutes) return NULL;
-  return bytes < (int)(sizeof names / sizeof *names) ? names[bytes][bits == 512] : NULL;
+/* By the bytes of an element, of 128, 256 and 512 bits. */
+static const char *permutation(const VecTarget *target, PrimitiveType type, int lanes) {
+  enum { WIDTHS = 3 };
+  static const char *const names[][WIDTHS] = {
+      [1] = {"llvm.x86.ssse3.pshuf.b.128", "llvm.x86.avx512.permvar.qi.256", "llvm.x86.avx512.permvar.qi.512"},
+      [2] = {NULL, "llvm.x86.avx512.permvar.hi.256", "llvm.x86.avx512.permvar.hi.512"},
+      [4] = {NULL, "llvm.x86.avx2.permd", "llvm.x86.avx512.permvar.si.512"},
+      [8] = {NULL, "llvm.x86.avx512.permvar.di.256", "llvm.x86.avx512.permvar.di.512"}};
+  int bytes = type_storage_bytes(type), bits = bytes * 8 * lanes, width = 0;
+  while (width < WIDTHS && bits != 128 << width) width++;
+  if (width == WIDTHS || bytes >= (int)(sizeof names / sizeof *names)) return NULL;
+  bool is_old = (bytes == 1 && bits == 128) || (bytes == 4 && bits == 256);
+  if (is_old ? !target->has_avx2_fma : !target->has_avx512) return NULL;
+  if (bytes == 1 && bits > 128 && !target->has_byte_permutes) return NULL;
+  return names[bytes][width];
 }
 
-bool vec_can_permute(const VecBuilder *vec, PrimitiveType type, int lanes) {
-  return permutation(vec, type, lanes) != NULL;
+bool vec_can_permute(const VecTarget *target, PrimitiveType type, int lanes) {
+  return permutation(target, type, lanes) != NULL;
+}
+
+/* |value|'s lanes as integers. */
+static LLVMValueRef permute_words(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, LLVMValueRef index,
+                                  int lanes) {
+  LLVMValueRef arguments[] = {LLVMBuildBitCast(vec->builder, value, LLVMTypeOf(index), ""), index};
+  return vec_intrinsic(vec, permutation(vec->target, type, lanes), NULL, 0, arguments, 2);
 }
 
 LLVMValueRef vec_permute(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, LLVMValueRef index, int lanes) {
-  LLVMTypeRef given = LLVMTypeOf(value);
-  LLVMValueRef arguments[] = {LLVMBuildBitCast(vec->builder, value, LLVMTypeOf(index), ""), index};
-  LLVMValueRef found = vec_intrinsic(vec, permutation(vec, type, lanes), NULL, 0, arguments, 2);
-  return LLVMBuildBitCast(vec->builder, found, given, "");
+  return LLVMBuildBitCast(vec->builder, permute_words(vec, type, value, index, lanes), LLVMTypeOf(value), "");
+}
+
+/* AVX-512's of two registers, by the bytes of an element, of 256 and 512 bits; else NULL. */
+static const char *pair_permutation(const VecTarget *target, PrimitiveType type, int lanes) {
+  static const char *const names[][2] = {
+      [1] = {"llvm.x86.avx512.vpermi2var.qi.256", "llvm.x86.avx512.vpermi2var.qi.512"},
+      [2] = {"llvm.x86.avx512.vpermi2var.hi.256", "llvm.x86.avx512.vpermi2var.hi.512"},
+      [4] = {"llvm.x86.avx512.vpermi2var.d.256", "llvm.x86.avx512.vpermi2var.d.512"},
+      [8] = {"llvm.x86.avx512.vpermi2var.q.256", "llvm.x86.avx512.vpermi2var.q.512"}};
+  int bytes = type_storage_bytes(type), bits = bytes * 8 * lanes;
+  return target->has_avx512 && bits >= 256 ? names[bytes][bits == 512] : NULL;
+}
+
+LLVMValueRef vec_permute_pair(const VecBuilder *vec, PrimitiveType type, LLVMValueRef first, LLVMValueRef second,
+                              LLVMValueRef index, int lanes) {
+  LLVMTypeRef given = LLVMTypeOf(first), words = LLVMTypeOf(index);
+  const char *name = pair_permutation(vec->target, type, lanes);
+  if (name != NULL) {
+    LLVMValueRef arguments[] = {LLVMBuildBitCast(vec->builder, first, words, ""), index,
+                                LLVMBuildBitCast(vec->builder, second, words, "")};
+    return LLVMBuildBitCast(vec->builder, vec_intrinsic(vec, name, NULL, 0, arguments, 3), given, "");
+  }
+  LLVMValueRef count = vec_splat(vec, LLVMConstInt(LLVMGetElementType(words), (unsigned)lanes, false), lanes);
+  LLVMValueRef is_first = LLVMBuildICmp(vec->builder, LLVMIntULT, index, count, "");
+  LLVMValueRef beyond = LLVMBuildSub(vec->builder, index, count, "");
+  LLVMValueRef chosen = LLVMBuildSelect(vec->builder, is_first, permute_words(vec, type, first, index, lanes),
+                                        permute_words(vec, type, second, beyond, lanes), "");
+  return LLVMBuildBitCast(vec->builder, chosen, given, "");
 }
 
 LLVMValueRef vec_reverse(const VecBuilder *vec, LLVMValueRef value, int lanes) {
