@@ -24,6 +24,7 @@ Status code_draft_make_kernels(CodeDraft *draft, const HloModule *module, DiagSi
       .has_slow_doubles = machine_has_slow_doubles(machine),
       .joins_parts = is_oncore,
       .moves_bits = !is_oncore,
+      .folds_positions = !is_oncore,
       .keeps_axes = is_oncore,
   };
   RETURN_IF_ERROR(module_kernels_build(draft->arena, module, &target, diag, &kernels));

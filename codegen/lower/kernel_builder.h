@@ -12,6 +12,7 @@ typedef struct KernelTarget {
   bool has_slow_doubles; /* c64 is not computed in f64 where its own parts do as well */
   bool joins_parts;      /* both parts of a complex contraction in one Kernel; else one each, of real numbers */
   bool moves_bits;       /* what is only moved may be integers: lowering_moved_type */
+  bool folds_positions;  /* integers that follow from indices stay functions of these: lowering_position */
   bool keeps_axes;       /* what stages keep for one another all of them walk along the same dims: it has a Tensor */
 } KernelTarget;
 

@@ -25,10 +25,12 @@ static int operand_number(const HloInstruction *source, const HloInstruction *op
 }
 
 static int32_t load_leaf(Lowering *lowering, int operand, int node, const Shape *leaf, const IndexExpr *index) {
+  int32_t position;
   const HloInstruction *outside = lowering->source->operands[operand];
   if (outside->opcode == HLO_CONSTANT && shape_is_array(outside->shape)) {
     const Literal *literal = hlo_instruction_literal(outside);
     if (!literal->elided && literal_is_splat(literal)) return lowering_constant_element(lowering, literal, 0);
+    if (lowering_constant_position(lowering, literal, index, &position)) return position;
   }
   int32_t buffer = lowering_buffer(lowering, KERNEL_OPERAND, operand, node, leaf);
   return lowering_load(lowering, buffer, lowering_address(lowering, leaf, index));

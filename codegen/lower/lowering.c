@@ -270,6 +270,7 @@ int32_t lowering_apply_with(Lowering *lowering, HloOpcode opcode, PrimitiveType 
   XLAC_CHECK(operand_count <= KERNEL_MAX_OPERANDS);
   int32_t other;
   if (lowering_apply_complex(lowering, opcode, type, operands, param0, &other)) return other;
+  if (lowering_apply_positions(lowering, opcode, type, operands, param0, &other)) return other;
   bool is_plain_order = opcode == HLO_COMPARE && param1 == COMPARISON_TYPE_FLOAT;
   if (is_plain_order && lowering_compare_root(lowering, operands, (ComparisonDirection)param0, &other)) return other;
   KernelValue value = kernel_value_blank(KERNEL_APPLY, type);
@@ -451,8 +452,18 @@ IndexExpr lowering_raw_index(Lowering *lowering, int32_t value) {
   return index_value(&lowering->draft.space, lowering_convert(lowering, value, TYPE_S64), INT32_MIN, INT32_MAX);
 }
 
+/* Whether |value| is a function of indices that stays between 0 and |upper|. */
+static bool is_bounded_position(const Lowering *lowering, int32_t value, int64_t upper, IndexExpr *out_expr) {
+  int64_t least, most;
+  if (!lowering->target.folds_positions || !lowering_position(lowering, value, out_expr)) return false;
+  index_range(&lowering->draft.space, *out_expr, &least, &most);
+  return least >= 0 && most <= upper;
+}
+
 IndexExpr lowering_clamped_index(Lowering *lowering, int32_t value, int64_t upper) {
+  IndexExpr position;
   if (upper <= 0) return index_constant(0);
+  if (is_bounded_position(lowering, value, upper, &position)) return position;
   if (lowering_type(lowering, value) == TYPE_U64) { /* what s64 cannot hold is large, not negative */
     int32_t operands[2] = {value, lowering_constant_int(lowering, TYPE_U64, upper)};
     value = lowering_apply(lowering, HLO_MINIMUM, TYPE_U64, operands, 2);

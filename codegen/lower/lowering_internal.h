@@ -193,6 +193,14 @@ bool lowering_apply_complex(Lowering *lowering, HloOpcode opcode, PrimitiveType 
 bool lowering_compare_root(Lowering *lowering, const int32_t operands[2], ComparisonDirection direction,
                            int32_t *out_value);
 
+/* Whether |value| is an integer that follows from indices alone, and then what it is: it does not wrap. */
+bool lowering_position(const Lowering *lowering, int32_t value, IndexExpr *out_expr);
+/* |opcode| on such integers as one of them, or decided by their ranges; false where it stays an operation. */
+bool lowering_apply_positions(Lowering *lowering, HloOpcode opcode, PrimitiveType type, const int32_t *operands,
+                              int64_t param0, int32_t *out_value);
+/* Element |index| of |literal| where its elements are such integers; false where they are not. */
+bool lowering_constant_position(Lowering *lowering, const Literal *literal, const IndexExpr *index, int32_t *out_value);
+
 /* The accumulator of fold |fold| within its stage, or (final) after it. */
 int32_t lowering_accumulator(Lowering *lowering, int32_t fold, bool final);
 int32_t lowering_add_fold(Lowering *lowering, PrimitiveType type, int stage, int32_t seed);
