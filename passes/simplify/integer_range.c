@@ -4,7 +4,8 @@
 
 #include "base/checked_math.h"
 
-/* A value is looked into so deep: two operands at each step, so a few dozen instructions at most. */
+/* A value is looked into so deep, beside iotas and constants: two operands at each step, so a few dozen instructions at
+ * most. */
 enum { MOST_DEPTH = 4, MOST_CONSTANT_ELEMENTS = 64 };
 
 static IntegerRange range_within(const HloInstruction *value, int depth);
@@ -46,6 +47,20 @@ static IntegerRange range_of_sum(const HloInstruction *value, IntegerRange a, In
   return unless_wrapped(range, !wraps && !open, value->shape->type);
 }
 
+/* The ends of a product of two ranges are among the products of their ends. */
+static IntegerRange range_of_product(const HloInstruction *value, IntegerRange a, IntegerRange b) {
+  const int64_t as[] = {a.low, a.high}, bs[] = {b.low, b.high};
+  IntegerRange range = {INT64_MAX, INT64_MIN};
+  bool fits = value->shape->type != TYPE_U64 || (a.high != INT64_MAX && b.high != INT64_MAX);
+  for (int i = 0; i < 4; i++) {
+    int64_t product;
+    if (!checked_mul(as[i / 2], bs[i % 2], &product)) return range_of_type(value->shape->type);
+    range.low = min_i64(range.low, product);
+    range.high = max_i64(range.high, product);
+  }
+  return unless_wrapped(range, fits, value->shape->type);
+}
+
 /* x / c and x % c by a positive c; what x is when negative is left alone. */
 static IntegerRange range_of_quotient(const HloInstruction *value, IntegerRange x, IntegerRange by) {
   IntegerRange all = range_of_type(value->shape->type);
@@ -60,6 +75,7 @@ static IntegerRange range_of_binary(const HloInstruction *value, IntegerRange a,
   switch (value->opcode) {
     case HLO_ADD:
     case HLO_SUBTRACT: return range_of_sum(value, a, b);
+    case HLO_MULTIPLY: return range_of_product(value, a, b);
     case HLO_MAXIMUM: return (IntegerRange){max_i64(a.low, b.low), max_i64(a.high, b.high)};
     case HLO_MINIMUM: return (IntegerRange){min_i64(a.low, b.low), min_i64(a.high, b.high)};
     case HLO_DIVIDE:
@@ -97,10 +113,11 @@ static IntegerRange range_of_clamp(const HloInstruction *clamp, int depth) {
 
 static IntegerRange range_within(const HloInstruction *value, int depth) {
   IntegerRange all = range_of_type(value->shape->type);
+  if (value->opcode == HLO_BROADCAST) value = value->operands[0];
+  if (value->opcode == HLO_CONSTANT) return range_of_constant(value);
+  if (value->opcode == HLO_IOTA) return range_of_iota(value);
   if (depth == 0) return all;
   switch (value->opcode) {
-    case HLO_CONSTANT: return range_of_constant(value);
-    case HLO_IOTA: return range_of_iota(value);
     case HLO_BROADCAST:
     case HLO_RESHAPE:
     case HLO_TRANSPOSE:
@@ -117,6 +134,7 @@ static IntegerRange range_within(const HloInstruction *value, int depth) {
     }
     case HLO_ADD:
     case HLO_SUBTRACT:
+    case HLO_MULTIPLY:
     case HLO_MAXIMUM:
     case HLO_MINIMUM:
     case HLO_DIVIDE:

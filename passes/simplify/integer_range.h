@@ -1,4 +1,5 @@
-/* Bounds of integer arrays, from what makes them: iota, masks, remainders, clamps, conversions of narrower types. */
+/* Bounds of integer arrays, from what makes them: iota, sums, products, masks, remainders, clamps, conversions of
+ * narrower types. */
 #ifndef XLAC_PASSES_SIMPLIFY_INTEGER_RANGE_H
 #define XLAC_PASSES_SIMPLIFY_INTEGER_RANGE_H
 

@@ -294,6 +294,14 @@ static HloInstruction *remainder_range(HloInstruction *instruction) {
   return NULL;
 }
 
+/* x >> c → 0 for 0 <= x < 2^c: the upper half of a 64-bit index */
+static HloInstruction *shift_range(HloInstruction *instruction) {
+  const HloInstruction *x = instruction->operands[0];
+  IntegerRange range = integer_range(x), by = integer_range(instruction->operands[1]);
+  bool is_known = range.low >= 0 && range.high < INT64_MAX && by.low >= 0 && by.low < type_bits(x->shape->type);
+  return is_known && range.high >> by.low == 0 ? algebraic_integer(instruction, 0) : NULL;
+}
+
 /* |x| → x for an x that is never negative; NaN may keep its sign */
 static HloInstruction *abs_of_positive(HloInstruction *instruction) {
   HloInstruction *x = instruction->operands[0];
@@ -341,6 +349,8 @@ AlgebraicRules algebraic_compare_rules(void) {
       {HLO_MINIMUM, "extreme-range", extreme_range},
       {HLO_CLAMP, "clamp-range", clamp_range},
       {HLO_REMAINDER, "remainder-range", remainder_range},
+      {HLO_SHIFT_RIGHT_LOGICAL, "shift-range", shift_range},
+      {HLO_SHIFT_RIGHT_ARITHMETIC, "shift-range", shift_range},
       {HLO_ABS, "abs-of-positive", abs_of_positive},
       {HLO_SELECT, "select-compared", select_compared},
   };

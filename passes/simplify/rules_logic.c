@@ -227,6 +227,49 @@ static HloInstruction *narrow_arithmetic(HloInstruction *instruction) {
   return constants < 2 ? algebraic_binary(instruction, wide->opcode, narrow[0], narrow[1]) : NULL;
 }
 
+/* --- indices of more bits than are read of them --- */
+
+/* Operations one inside the other. */
+enum { MOST_INDEX_DEPTH = 5 };
+
+static bool is_index_operation(HloOpcode opcode) {
+  return opcode == HLO_ADD || opcode == HLO_SUBTRACT || opcode == HLO_MULTIPLY;
+}
+
+/* Whether |value| is computed of iotas and constants alone, by operations whose lower bits are those of |type|. */
+static bool is_index(HloInstruction *value, PrimitiveType type, int depth) {
+  if (value->opcode == HLO_IOTA) {
+    int64_t size = value->shape->dims[hlo_instruction_int(value, HLO_ATTR_IOTA_DIMENSION, 0)];
+    return size == 0 || (uint64_t)(size - 1) <= type_int_max(type);
+  }
+  if (algebraic_splat_literal(value) != NULL) return true;
+  if (depth == 0) return false;
+  if (value->opcode == HLO_BROADCAST) return is_index(value->operands[0], type, depth - 1);
+  return is_index_operation(value->opcode) && is_index(value->operands[0], type, depth - 1) &&
+         is_index(value->operands[1], type, depth - 1);
+}
+
+/* |value|, for which is_index() holds, made in |type|. */
+static HloInstruction *index_of_type(HloInstruction *value, PrimitiveType type) {
+  HloComputation *computation = value->parent;
+  const Shape *shape = shape_with_type(computation->module->shapes, value->shape, type);
+  HloInstruction *operands[2];
+  int count = value->operand_count;
+  if (algebraic_splat_literal(value) != NULL)
+    return hlo_computation_add(computation, HLO_CONVERT, shape, &value, 1, (StringView){0});
+  for (int i = 0; i < count; i++) operands[i] = index_of_type(value->operands[i], type);
+  return hlo_computation_add_clone(computation, value, shape, operands, count);
+}
+
+/* convert(i * c + j) to fewer bits → i * c + j in these, of indices i and j and constants c: integers wrap alike */
+static HloInstruction *narrow_index(HloInstruction *instruction) {
+  HloInstruction *wide = instruction->operands[0];
+  PrimitiveType type = instruction->shape->type;
+  if (!type_is_integral(type) || !type_is_integral(wide->shape->type)) return NULL;
+  if (type_bits(type) >= type_bits(wide->shape->type) || algebraic_splat_literal(wide) != NULL) return NULL;
+  return is_index(wide, type, MOST_INDEX_DEPTH) ? algebraic_of_shape(instruction, index_of_type(wide, type)) : NULL;
+}
+
 /* reduce-precision(x) to no fewer bits than its type has → x */
 static HloInstruction *precision_kept(HloInstruction *instruction) {
   const TypeInfo *type = type_info(instruction->shape->type);
@@ -298,6 +341,7 @@ AlgebraicRules algebraic_logic_rules(void) {
       {HLO_CONVERT, "convert-nothing", convert_nothing},
       {HLO_CONVERT, "convert-convert", convert_convert},
       {HLO_CONVERT, "narrow-arithmetic", narrow_arithmetic},
+      {HLO_CONVERT, "narrow-index", narrow_index},
       {HLO_REDUCE_PRECISION, "precision-kept", precision_kept},
       {HLO_BITCAST_CONVERT, "bitcast-convert-nothing", convert_nothing},
       {HLO_BITCAST_CONVERT, "bitcast-convert-twice", bitcast_convert_twice},
