@@ -496,8 +496,8 @@ static bool check_held(PlanReader *reader, const TensorDraft *draft, bool is_arg
   int64_t held = plan_tensor_bytes(tensor), whole = buffer->element_count * type_storage_bytes(buffer->type);
   bool is_size = held == whole || (is_argument && held < whole);
   if (tensor->type != buffer->type || !is_size)
-    return plan_fail(reader, loc, "plan-resident", "'%.*s' is %s buffer %d: %s[%" PRId64 "]", SV_ARG(tensor->name),
-                     is_argument ? "no part of" : "not as large as", tensor->held, type_text(buffer->type),
+    return plan_fail(reader, loc, "plan-resident", "'%.*s' is %s %d, which is %s[%" PRId64 "]", SV_ARG(tensor->name),
+                     is_argument ? "no part of arg" : "not as large as result", tensor->held, type_text(buffer->type),
                      buffer->element_count);
   return true;
 }

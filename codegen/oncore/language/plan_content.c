@@ -9,52 +9,7 @@
 
 #define MOST_RUNS (INT64_C(1) << 26) /* of elements, looked at */
 
-/* --- what is said --- */
-
-static const char *content_text(Follower *f, const Content *content) {
-  static const struct {
-    const char *before, *after; /* of the place; the number follows */
-  } texts[] = {
-      [CONTENT_ELEMENT] = {"element ", " of buffer "},
-      [CONTENT_LOADED] = {"what is loaded for point ", " from buffer "},
-      [CONTENT_RESULT] = {"element ", " for buffer "},
-      [CONTENT_ROW] = {"element ", " of row buffer "},
-      [CONTENT_FOLD] = {"the fold of point ", ", fold "},
-      [CONTENT_INDEX] = {"the index of point ", " into buffer "},
-      [CONTENT_UPDATED] = {"updated element ", " of buffer "},
-  };
-  if (content->kind == CONTENT_NOTHING) return "nothing";
-  if (content->kind == CONTENT_ZERO && content->number == 0) return "the zero of a load whose guard is false";
-  if (content->kind == CONTENT_ZERO)
-    return arena_printf(f->arena, "the padding v%d of a load whose guard is false", content->number - 1);
-  bool has_form = content->kind == CONTENT_ELEMENT || content->kind == CONTENT_RESULT;
-  StringBuilder out;
-  sb_init(&out, f->arena);
-  sb_append_cstring(&out, texts[content->kind].before);
-  place_print(&out, &f->forms, (Place){content->place, has_form ? (int32_t)content->detail : 0});
-  sb_append_cstring(&out, texts[content->kind].after);
-  sb_append_int(&out, content->number);
-  return sb_view(&out).data;
-}
-
-void content_tell(Follower *f, int32_t command, const char *text) {
-  if (f->is_told[command]) return;
-  f->is_told[command] = true;
-  f->status = diag_error(f->diag, STATUS_INVALID, f->plan->commands[command].loc, "plan-meaning",
-                         "in the plan of '%.*s': '%.*s' %s", SV_ARG(f->plan->name),
-                         SV_ARG(f->plan->commands[command].label), text);
-}
-
-static StringView ref_name(const Follower *f, const PlanRef *ref) {
-  return ref->is_memory ? f->plan->memories[ref->number].name : f->plan->tensors[ref->number].name;
-}
-
-void content_tell_found(Follower *f, int32_t command, const PlanRef *ref, const Content *found, const Content *wanted) {
-  if (f->is_told[command]) return;
-  const char *there = content_text(f, found), *needed = content_text(f, wanted);
-  content_tell(f, command,
-               arena_printf(f->arena, "finds %s in '%.*s', and needs %s", there, SV_ARG(ref_name(f, ref)), needed));
-}
+/* --- elements --- */
 
 bool content_is_same(const Content *a, const Content *b) {
   if (a->kind != b->kind || a->number != b->number) return false;
@@ -543,7 +498,7 @@ static void check_seen(Follower *f, int32_t number, const TileAccess *access, co
   if (held_of(f, ref, access->buffer) != NULL) return;
   content_tell(f, number,
                arena_printf(f->arena, "sees '%.*s', which has not all of the array of value v%d of the kernel",
-                            SV_ARG(ref_name(f, ref)), access->value));
+                            SV_ARG(content_ref_name(f, ref)), access->value));
 }
 
 /* Along each axis the operand has as many elements as the command covers: tiles are walked by their own strides. */
@@ -562,14 +517,14 @@ static bool fits_axes(Follower *f, int32_t number, const TileAccess *access, con
     content_tell(f, number,
                  arena_printf(f->arena,
                               "covers %" PRId64 " points along axis %d of '%.*s', which has %" PRId64 " elements there",
-                              covered, first + i, SV_ARG(ref_name(f, ref)), held));
+                              covered, first + i, SV_ARG(content_ref_name(f, ref)), held));
     return false;
   }
   int64_t parts = access->parts == 1 ? 1 : content_extent(f, number, &ref->ranges[ref->range_count - 1]);
   if (parts == access->parts) return true;
   content_tell(f, number,
                arena_printf(f->arena, "reads or writes %" PRId64 " parts of '%.*s', which has %" PRId64 " there",
-                            access->parts, SV_ARG(ref_name(f, ref)), parts));
+                            access->parts, SV_ARG(content_ref_name(f, ref)), parts));
   return false;
 }
 
@@ -653,15 +608,6 @@ static bool follow_block(Follower *f, const PlanBlock *block) {
     f->iterations[node->number] = 0;
   }
   return true;
-}
-
-/* Where the array of |buffer| is declared. */
-static SourceLoc declaration_of(const Follower *f, int32_t buffer) {
-  for (int32_t m = 0; m < f->plan->memory_count; m++) {
-    const PlanMemory *memory = &f->plan->memories[m];
-    if (memory->kind != PLAN_TEMPORARY && memory->number == buffer) return memory->loc;
-  }
-  return f->plan->loc;
 }
 
 /* --- what outlives the plan --- */
@@ -751,10 +697,10 @@ static void check_stored(Follower *f) {
     if (!tile_is_updated(f->kernel, b)) wanted = tile_stored_elements(f->kernel, b);
     bool is_complete = !is_stored(f, b) || f->stored[b].count == wanted;
     if (is_complete && (!is_held || f->held[f->array_of[b]].count == wanted)) continue;
-    f->status = diag_error(f->diag, STATUS_INVALID, declaration_of(f, b), "plan-meaning",
+    f->status = diag_error(f->diag, STATUS_INVALID, content_array_loc(f, b), "plan-meaning",
                            "in the plan of '%.*s': %" PRId64 " of the %" PRId64
-                           " elements of buffer %d that the kernel makes are stored",
-                           SV_ARG(f->plan->name), f->stored[b].count, wanted, b);
+                           " elements of %s that the kernel makes are stored",
+                           SV_ARG(f->plan->name), f->stored[b].count, wanted, content_array_text(f, b));
   }
 }
 

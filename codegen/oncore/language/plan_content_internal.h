@@ -44,12 +44,25 @@ typedef struct Follower {
   bool *is_told;          /* by command: one mistake is enough */
 } Follower;
 
-/* --- what is said --- */
+/* --- what is said (content_text.c); texts in the Follower's arena --- */
+
+/* An element in the words of the plan: "x[60, 0]" where a view of it is all of the array, else "element 2880 of x". */
+const char *content_text(const Follower *f, const Content *content);
+/* The array of the Kernel's |buffer|: the name of a view of it, or of the Tensor that is its stand-in, in quotes, else
+ * as views say it, "arg 0". */
+const char *content_array_text(const Follower *f, int32_t buffer);
+/* Where it is declared; the plan's place where it is not. */
+SourceLoc content_array_loc(const Follower *f, int32_t buffer);
+/* Of the Tensor or view that |ref| is a part of. */
+StringView content_ref_name(const Follower *f, const PlanRef *ref);
 
 /* An error at |command|, unless there was one. */
 void content_tell(Follower *f, int32_t command, const char *text);
 /* It finds other elements than it needs. */
 void content_tell_found(Follower *f, int32_t command, const PlanRef *ref, const Content *found, const Content *wanted);
+
+/* --- elements --- */
+
 bool content_is_same(const Content *a, const Content *b);
 /* |n| elements from each on are the same; at least the first are. */
 int64_t content_same_count(const ContentRun *found, const ContentRun *wanted, int64_t n);
