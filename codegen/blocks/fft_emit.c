@@ -1,5 +1,6 @@
 /* The passes of a Fourier transform. */
 #include "base/checked_math.h"
+#include "base/unit_root.h"
 #include "codegen/blocks/fft_internal.h"
 #include "codegen/ir/ir_loop.h"
 
@@ -158,6 +159,94 @@ static void pass_in_lanes(const FftPass *pass, int lanes) {
   ir_loop_end(&points);
 }
 
+/* --- results of one point in lanes --- */
+
+/* Lanes in which results 1 to radix/2 of a point stand. */
+static int half_lanes(const FftPass *pass) {
+  int lanes = 2;
+  while (lanes < pass->radix / 2) lanes *= 2;
+  return lanes;
+}
+
+/* The cosines (|part| 0) or sines that input |j| is multiplied by in each lane; zeros where there is no result. */
+static LLVMValueRef factors_of(const FftPass *pass, int64_t j, int part, int lanes) {
+  LLVMValueRef parts[FFT_MAX_RADIX];
+  for (int64_t i = 0; i < lanes; i++) {
+    UnitRoot root = unit_root(j * (i + 1), pass->radix, -1);
+    double value = i < pass->radix / 2 ? (part == 0 ? root.re : root.im) : 0;
+    parts[i] = vec_constant_double(pass->vec, pass->type, value, 1);
+  }
+  return LLVMConstVector(parts, (unsigned)lanes);
+}
+
+/* The first radix/2 lanes in the opposite order. */
+static LLVMValueRef turn_half(const FftPass *pass, LLVMValueRef value, int lanes) {
+  LLVMValueRef places[FFT_MAX_RADIX];
+  LLVMTypeRef s32 = LLVMInt32TypeInContext(pass->vec->context);
+  int64_t half = pass->radix / 2;
+  for (int64_t i = 0; i < lanes; i++)
+    places[i] = LLVMConstInt(s32, (unsigned long long)(i < half ? half - 1 - i : i), false);
+  return LLVMBuildShuffleVector(pass->vec->builder, value, LLVMGetPoison(LLVMTypeOf(value)),
+                                LLVMConstVector(places, (unsigned)lanes), "");
+}
+
+/* The first radix/2 lanes of |value| to |pass->to| from |index| on, times the roots of point |point| from result |k|
+ * on.
+ */
+static void store_half(const FftPass *pass, FftComplex value, LLVMValueRef table, LLVMValueRef point, int64_t k,
+                       int lanes) {
+  const VecBuilder *vec = pass->vec;
+  FftLanes arithmetic = {vec, pass->type, lanes};
+  LLVMValueRef held[FFT_MAX_RADIX];
+  for (int64_t i = 0; i < lanes; i++)
+    held[i] = LLVMConstInt(LLVMInt1TypeInContext(vec->context), i < pass->radix / 2, false);
+  LLVMValueRef mask = LLVMConstVector(held, (unsigned)lanes);
+  if (table != NULL) {
+    LLVMValueRef first = plus(pass, times(pass, point, 2 * (pass->radix - 1)), k - 1);
+    LLVMValueRef next = plus(pass, first, pass->radix - 1);
+    FftComplex roots = {vec_load(vec, pass->type, element(pass, table, first), mask, lanes),
+                        vec_load(vec, pass->type, element(pass, table, next), mask, lanes)};
+    value = fft_product(&arithmetic, value, roots);
+  }
+  LLVMValueRef index = plus(pass, times(pass, point, pass->radix), k);
+  vec_store(vec, pass->type, value.re, element(pass, pass->to[0], index), mask, lanes);
+  vec_store(vec, pass->type, value.im, element(pass, pass->to[1], index), mask, lanes);
+}
+
+/* An odd radix, of neighbouring results (|side| 1): those of a point are in lanes, as transform_odd in fft_short.c has
+ * them one after the other.  Values j and radix - j are added and subtracted once, and meet all lanes. */
+static void pass_across(const FftPass *pass) {
+  const VecBuilder *vec = pass->vec;
+  LLVMBuilderRef b = vec->builder;
+  int lanes = half_lanes(pass);
+  LLVMValueRef table = NULL;
+  if (pass->rest > 1) table = fft_roots(vec, pass->type, pass->radix, pass->rest, FFT_ROOTS_ACROSS, 1);
+  IrLoop points = ir_loop_count_apart(b, ir_range(vec->context, 0, pass->rest), 1, NULL, 0);
+  FftComplex values[FFT_MAX_RADIX];
+  load_all(pass, points.index, 1, values);
+  FftComplex all = values[0];
+  FftComplex even = {vec_splat(vec, all.re, lanes), vec_splat(vec, all.im, lanes)}, odd = {NULL, NULL};
+  for (int64_t j = 1; j <= pass->radix / 2; j++) {
+    FftComplex x = values[j], y = values[pass->radix - j];
+    FftComplex sum = {LLVMBuildFAdd(b, x.re, y.re, ""), LLVMBuildFAdd(b, x.im, y.im, "")};
+    FftComplex rest = {LLVMBuildFSub(b, x.re, y.re, ""), LLVMBuildFSub(b, x.im, y.im, "")};
+    all = (FftComplex){LLVMBuildFAdd(b, all.re, sum.re, ""), LLVMBuildFAdd(b, all.im, sum.im, "")};
+    LLVMValueRef c = factors_of(pass, j, 0, lanes), s = factors_of(pass, j, 1, lanes);
+    even.re = vec_multiply_add(vec, pass->type, vec_splat(vec, sum.re, lanes), c, even.re);
+    even.im = vec_multiply_add(vec, pass->type, vec_splat(vec, sum.im, lanes), c, even.im);
+    LLVMValueRef re = vec_splat(vec, rest.re, lanes), im = vec_splat(vec, rest.im, lanes);
+    odd.re = j == 1 ? LLVMBuildFMul(b, re, s, "") : vec_multiply_add(vec, pass->type, re, s, odd.re);
+    odd.im = j == 1 ? LLVMBuildFMul(b, im, s, "") : vec_multiply_add(vec, pass->type, im, s, odd.im);
+  }
+  FftComplex low = {LLVMBuildFSub(b, even.re, odd.im, ""), LLVMBuildFAdd(b, even.im, odd.re, "")};
+  FftComplex high = {turn_half(pass, LLVMBuildFAdd(b, even.re, odd.im, ""), lanes),
+                     turn_half(pass, LLVMBuildFSub(b, even.im, odd.re, ""), lanes)};
+  store(pass, all, times(pass, points.index, pass->radix), 1);
+  store_half(pass, low, table, points.index, 1, lanes);
+  store_half(pass, high, table, points.index, pass->radix / 2 + 1, lanes);
+  ir_loop_end(&points);
+}
+
 /* --- real numbers --- */
 
 /* Place |pass->rest| of the line |base|. */
@@ -259,8 +348,11 @@ static void emit_pass(const FftPass *pass) {
   int64_t extent = pass->side * pass->rest;
   int lanes = power_of_two_below(min_i64(lane_count(pass), extent));
   bool is_short = pass->side < lane_count(pass) && pass->side < lanes && lanes % pass->side == 0;
+  bool has_masks = pass->vec->target->has_masks || pass->vec->target->has_masks_32;
   if (is_short && pass->radix <= MOST_SHUFFLED) {
     pass_in_lanes(pass, lanes);
+  } else if (pass->side == 1 && pass->radix > MOST_SHUFFLED && has_masks) {
+    pass_across(pass);
   } else {
     pass_by_point(pass);
   }

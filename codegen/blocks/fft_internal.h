@@ -28,7 +28,8 @@ void fft_short_transform(const FftLanes *lanes, FftComplex *values, int64_t radi
 /* How a pass reads exp(-2πi·pk/(radix·m)), 0 < k < radix, p < m. */
 typedef enum FftRootsOrder {
   FFT_ROOTS_BY_POINT, /* [m][radix - 1][2] */
-  FFT_ROOTS_IN_LANES  /* [radix - 1][2][m·repeat]: each p |repeat| times */
+  FFT_ROOTS_IN_LANES, /* [radix - 1][2][m·repeat]: each p |repeat| times */
+  FFT_ROOTS_ACROSS    /* [m][2][radix - 1] */
 } FftRootsOrder;
 
 /* A pointer to them; equal ones are shared in a module. */

@@ -22,6 +22,10 @@ static void fill(const VecBuilder *vec, PrimitiveType type, int64_t radix, int64
           out_values[(p * (radix - 1) + k - 1) * 2 + part] = parts[part];
           continue;
         }
+        if (order == FFT_ROOTS_ACROSS) {
+          out_values[(2 * p + part) * (radix - 1) + k - 1] = parts[part];
+          continue;
+        }
         LLVMValueRef *row = out_values + ((k - 1) * 2 + part) * m * repeat;
         for (int64_t q = 0; q < repeat; q++) row[p * repeat + q] = parts[part];
       }
@@ -31,12 +35,15 @@ static void fill(const VecBuilder *vec, PrimitiveType type, int64_t radix, int64
 
 LLVMValueRef fft_roots(const VecBuilder *vec, PrimitiveType type, int64_t radix, int64_t m, FftRootsOrder order,
                        int64_t repeat) {
+  static const char *const orders[] = {
+      [FFT_ROOTS_BY_POINT] = "point", [FFT_ROOTS_IN_LANES] = "lanes", [FFT_ROOTS_ACROSS] = "across"};
+  int64_t copies = order == FFT_ROOTS_IN_LANES ? repeat : 1;
   char name[96];
-  snprintf(name, sizeof name, "roots.%s.%lld.%lld.%lld", type_text(type), (long long)radix, (long long)m,
-           (long long)(order == FFT_ROOTS_BY_POINT ? 0 : repeat));
+  snprintf(name, sizeof name, "roots.%s.%s.%lld.%lld.%lld", orders[order], type_text(type), (long long)radix,
+           (long long)m, (long long)copies);
   LLVMValueRef table = LLVMGetNamedGlobal(vec->module, name);
   if (table != NULL) return table;
-  uint64_t count = (uint64_t)(2 * (radix - 1) * m * (order == FFT_ROOTS_BY_POINT ? 1 : repeat));
+  uint64_t count = (uint64_t)(2 * (radix - 1) * m * copies);
   Arena *arena = arena_create();
   LLVMValueRef *values = ARENA_NEW_ARRAY(arena, LLVMValueRef, count);
   fill(vec, type, radix, m, order, repeat, values);

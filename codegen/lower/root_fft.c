@@ -53,16 +53,38 @@ static int32_t zero(const FftLowering *fft) {
 
 enum { MAX_FACTORS = 64 };
 
-/* Powers of two first: from where as many lines as lanes are side by side, passes need no shuffles. */
+/* The odd prime factors of |n|, the large ones apart; the number of those. */
+static int odd_factors(int64_t n, int64_t *out_small, int *small_count, int64_t *out_large) {
+  enum { LEAST_LARGE = 9 };
+  int large_count = 0;
+  *small_count = 0;
+  for (int64_t p = 3; n > 1; p += 2) {
+    for (; n % p == 0; n /= p) {
+      if (p < LEAST_LARGE)
+        out_small[(*small_count)++] = p;
+      else
+        out_large[large_count++] = p;
+    }
+  }
+  return large_count;
+}
+
+/* Powers of two first: from where as many lines as lanes are side by side, passes need no shuffles.  Large primes last,
+ * but one where the others make few lines: where results lie side by side those of one point are in lanes.
+ */
 static int find_factors(int64_t n, int64_t *out_factors) {
-  int count = 0, twos = 0;
-  for (; n % 2 == 0; n /= 2) twos++;
+  enum { FEW_LINES = 4 };
+  int64_t small[MAX_FACTORS], large[MAX_FACTORS], lines = 1;
+  int count = 0, twos = 0, small_count, first_large = 0;
+  for (; n % 2 == 0; n /= 2, lines *= 2) twos++;
+  int large_count = odd_factors(n, small, &small_count, large);
+  for (int i = 0; i < small_count; i++) lines *= small[i];
+  if (large_count > 0 && lines < FEW_LINES) out_factors[count++] = large[first_large++];
   for (; twos >= 3 && twos != 4; twos -= 3) out_factors[count++] = 8;
   for (; twos >= 2; twos -= 2) out_factors[count++] = 4;
   if (twos == 1) out_factors[count++] = 2;
-  for (int64_t p = 3; n > 1; p += 2) {
-    for (; n % p == 0; n /= p) out_factors[count++] = p;
-  }
+  for (int i = 0; i < small_count; i++) out_factors[count++] = small[i];
+  for (int i = first_large; i < large_count; i++) out_factors[count++] = large[i];
   return count;
 }
 

@@ -78,7 +78,7 @@ def run_complex(kind, dims, values, way, lengths):
 
 
 def short(kind, rng):
-    for n in (1, 2, 7, 17, 37, 64, 67, 150, 287, 577):
+    for n in (1, 2, 7, 17, 33, 37, 64, 67, 143, 150, 287, 289, 577):
         values = [complex(rng.gauss(0, 1), rng.gauss(0, 1)) for _ in range(2 * n)]
         rows = [values[:n], values[n:]]
         want = [k for row in rows for k in transformed(row, -1)]
