@@ -8,6 +8,8 @@ enum {
 };
 
 NearestWord nearest_word_begin(StringView wanted) {
+  int64_t number;
+  if (sv_to_count(wanted, &number)) return (NearestWord){.wanted = wanted};
   int most = wanted.size < SHORT ? 1 : wanted.size < LONG ? 2 : 3;
   return (NearestWord){.wanted = wanted, .distance = most + 1};
 }

@@ -15,7 +15,7 @@ typedef struct NearestWord {
 /* |wanted| and the candidates must outlive the result. */
 NearestWord nearest_word_begin(StringView wanted);
 /* Near is what a few edits make of the word, more of them the longer it is, or what begins or ends with it.  An empty
- * |candidate| is none. */
+ * |candidate| is none, and nothing is near a number: another one was not meant. */
 void nearest_word_offer(NearestWord *nearest, StringView candidate);
 /* Adds "did you mean 'WORD'?" to the latest diagnostic; nothing when no candidate was near. */
 void nearest_word_note(const NearestWord *nearest, DiagSink *diag);

@@ -39,6 +39,7 @@ static void nearest_word_keeps_something_of_the_word(void **state) {
   assert_int_equal(nearest_of("foo", "hlo").size, 0);
   assert_int_equal(nearest_of("0", "1").size, 0);
   assert_int_equal(nearest_of("", "1").size, 0);
+  assert_int_equal(nearest_of("10", "1").size, 0);
   assert_int_equal(nearest_of("host", "moor").size, 0);
   assert_int_not_equal(nearest_of("dec", "dce").size, 0);
 }

@@ -119,8 +119,10 @@ static void set_rate(SectionReader *reader, const SectionKey *key, StringView te
 
 static void set_word(SectionReader *reader, const SectionKey *key, StringView text, SourceLoc loc, void *place) {
   int position = 0;
+  NearestWord nearest = nearest_word_begin(text);
   for (const char *word = key->words; *word; position++) {
     size_t size = strcspn(word, "|");
+    nearest_word_offer(&nearest, (StringView){word, size});
     if (sv_equal(text, (StringView){word, size})) {
       memcpy(place, &position, sizeof position);
       return;
@@ -129,6 +131,7 @@ static void set_word(SectionReader *reader, const SectionKey *key, StringView te
   }
   SECTION_FAIL(reader, loc, "description-value", "'%.*s' is not a value of '%s' (%s)", SV_ARG(text), key->name,
                key->words);
+  nearest_word_note(&nearest, reader->diag);
 }
 
 static void set_text(SectionReader *reader, const SectionKey *key, StringView text, SourceLoc loc, void *place) {

@@ -4,7 +4,9 @@
 
 #include "base/checked_math.h"
 #include "base/job_threads.h"
+#include "base/nearest_word.h"
 #include "codegen/oncore/emit/oncore_map.h"
+#include "codegen/oncore/language/plan_parser.h"
 #include "codegen/oncore/plan/plan_printer.h"
 #include "codegen/oncore/tiling/tiler.h"
 #include "codegen/oncore/tiling/tiling_memo.h"
@@ -252,8 +254,14 @@ static Status find_plan(const ModulePlans *plans, StringView name, DiagSink *dia
   }
   Status status =
       diag_error(diag, STATUS_INVALID, NO_LOC, "plan-kernel", "the module has no kernel '%.*s'", SV_ARG(name));
-  for (int32_t p = 0; p < plans->count; p++)
-    diag_note(diag, NO_LOC, "there is '%.*s'", SV_ARG(plans->plans[p].plan->name));
+  NearestWord nearest = nearest_word_begin(name);
+  StringView *names = ARENA_NEW_ARRAY(diag->arena, StringView, plans->count);
+  for (int32_t p = 0; p < plans->count; p++) {
+    names[p] = plans->plans[p].plan->name;
+    nearest_word_offer(&nearest, names[p]);
+  }
+  nearest_word_note(&nearest, diag);
+  plan_names_note(diag->arena, names, plans->count, diag);
   return status;
 }
 

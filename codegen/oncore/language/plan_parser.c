@@ -5,6 +5,7 @@
 #include <stdarg.h>
 
 #include "base/checked_math.h"
+#include "base/nearest_word.h"
 #include "codegen/kernel/kernel_strip.h"
 #include "codegen/oncore/language/plan_parser_internal.h"
 
@@ -83,15 +84,19 @@ static NameBinding *find_binding(PlanReader *reader, StringView name) {
   return NULL;
 }
 
-void plan_note_names(PlanReader *reader, const PlanNames *names) {
+void plan_names_note(Arena *arena, const StringView *names, int64_t count, DiagSink *diag) {
   enum { MOST_NAMES = 12 };
   StringBuilder text;
-  sb_init(&text, reader->arena);
-  for (int64_t n = 0; n < names->count && n < MOST_NAMES; n++)
-    sb_printf(&text, "%s'%.*s'", n > 0 ? ", " : "", SV_ARG(names->data[n]));
-  if (names->count == 0) sb_append_cstring(&text, "none");
-  if (names->count > MOST_NAMES) sb_printf(&text, " and %" PRId64 " more", names->count - MOST_NAMES);
-  diag_note(reader->diag, NO_LOC, "there are %.*s", SV_ARG(sb_view(&text)));
+  sb_init(&text, arena);
+  for (int64_t n = 0; n < count && n < MOST_NAMES; n++)
+    sb_printf(&text, "%s'%.*s'", n > 0 ? ", " : "", SV_ARG(names[n]));
+  if (count == 0) sb_append_cstring(&text, "none");
+  if (count > MOST_NAMES) sb_printf(&text, " and %" PRId64 " more", count - MOST_NAMES);
+  diag_note(diag, NO_LOC, "there are %.*s", SV_ARG(sb_view(&text)));
+}
+
+void plan_note_names(PlanReader *reader, const PlanNames *names) {
+  plan_names_note(reader->arena, names->data, names->count, reader->diag);
 }
 
 static void note_bindings(PlanReader *reader) {
@@ -111,14 +116,9 @@ NameBinding *plan_find_name(PlanReader *reader, StringView name, SourceLoc loc) 
     return NULL;
   }
   plan_fail(reader, loc, "plan-name", "there is no '%.*s' here", SV_ARG(name));
-  int best = 3;
-  const NameBinding *near = NULL;
-  for (int64_t n = 0; n < reader->names.count; n++) {
-    int distance = sv_edit_distance(reader->names.data[n].name, name, best);
-    if (distance >= best) continue;
-    best = distance;
-    near = &reader->names.data[n];
-  }
+  NearestWord nearest = nearest_word_begin(name);
+  for (int64_t n = 0; n < reader->names.count; n++) nearest_word_offer(&nearest, reader->names.data[n].name);
+  const NameBinding *near = nearest.word.size > 0 ? find_binding(reader, nearest.word) : NULL;
   if (near != NULL) diag_note(reader->diag, near->loc, "did you mean '%.*s'?", SV_ARG(near->name));
   note_bindings(reader);
   return NULL;
@@ -522,8 +522,7 @@ static const Kernel *find_strip(const PlanReader *reader, StringView name) {
 }
 
 static bool find_kernel(PlanReader *reader, StringView name, SourceLoc loc) {
-  int best = 4;
-  StringView near = {0};
+  NearestWord nearest = nearest_word_begin(name);
   if (reader->kernel_count == 0) return true;
   for (int32_t k = 0; k < reader->kernel_count; k++) {
     const PlanKernel *kernel = &reader->kernels[k];
@@ -531,15 +530,12 @@ static bool find_kernel(PlanReader *reader, StringView name, SourceLoc loc) {
       reader->plan->kernel = kernel->kernel;
       return true;
     }
-    int distance = sv_edit_distance(kernel->name, name, best);
-    if (distance >= best) continue;
-    best = distance;
-    near = kernel->name;
+    nearest_word_offer(&nearest, kernel->name);
   }
   reader->plan->kernel = find_strip(reader, name);
   if (reader->plan->kernel != NULL) return true;
   plan_fail(reader, loc, "plan-kernel", "the module has no kernel '%.*s'", SV_ARG(name));
-  if (near.size > 0) diag_note(reader->diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(near));
+  nearest_word_note(&nearest, reader->diag);
   PlanNames names = {0};
   for (int32_t k = 0; k < reader->kernel_count; k++) array_push(&names, reader->arena, reader->kernels[k].name);
   plan_note_names(reader, &names);

@@ -64,4 +64,7 @@ MUST_USE Status plan_parse(Arena *arena, const SourceFile *source, const Machine
 MUST_USE Status plan_parse_program(Arena *arena, const SourceFile *source, const MachineDescription *machine,
                                    const PlanOperations *operations, DiagSink *diag, PlanFile *out_file);
 
+/* Adds "there are 'a', 'b' and 3 more" to the latest diagnostic: the first of |names|. */
+void plan_names_note(Arena *arena, const StringView *names, int64_t count, DiagSink *diag);
+
 #endif
