@@ -38,6 +38,9 @@ bool memory_asks_next_rows(const Kernel *kernel, int stage, int dim, int row);
 int memory_known_ranges(const Kernel *kernel, int dim, int64_t ends[MAX_RANGES]);
 /* Whether and how the main part of |walk|, of an outer dim, is a sweep. */
 SweepStrategy memory_sweep_choose(const Kernel *kernel, const VectorWalk *walk);
+/* How many bytes further on load |value| of a sweep over the rows |rows|, in lanes along |dim|, reads in the next round
+ * of rows; 0: caches hold it. */
+int64_t memory_sweep_distance(const Kernel *kernel, const KernelValue *value, int dim, int rows);
 #define SWEEP_ROWS 8
 #define SWEEP_COLUMN_BITS 512 /* of a fold's accumulators at a time: a line of memory */
 /* By buffer: whether all that is stored there is so much, in such an order, that it had better not go through the
@@ -120,6 +123,9 @@ IndexRange emit_split_range(KernelEmitter *emitter, int64_t extent);
 /* What only the last piece of that dim has: between these two stands code for its call alone. */
 LLVMBasicBlockRef emit_last_piece_begin(KernelEmitter *emitter);
 void emit_last_piece_end(KernelEmitter *emitter, LLVMBasicBlockRef behind);
+
+/* Asks for what |load| reads at this point of its lanes, |distance| bytes further on (emit_loop.c). */
+void emit_ask_for(KernelEmitter *emitter, int32_t load, int64_t distance);
 
 /* --- sweeps (emit_sweep.c) --- */
 

@@ -225,22 +225,26 @@ static void change_scan_lanes(KernelEmitter *emitter, FoldNest *nest, int lanes)
   }
 }
 
-/* What the stage's loads at this point will read further on. */
-static void ask_ahead(KernelEmitter *emitter, int stage, const VectorWalk *walk) {
+void emit_ask_for(KernelEmitter *emitter, int32_t load, int64_t distance) {
   const VecBuilder *vec = emitter->vec;
   LLVMTypeRef byte = LLVMInt8TypeInContext(vec->context);
+  LLVMValueRef first = point_load_pointer(&emitter->point, load);
+  const KernelBuffer *buffer = &emitter->kernel->buffers[emitter->kernel->values[load].buffer];
+  int64_t bytes = type_storage_bytes(buffer->type) * emitter->point.lanes;
+  for (int64_t at = 0; at < bytes; at += LINE_BYTES) {
+    LLVMValueRef offset = emit_index_constant(emitter, distance + at);
+    vec_prefetch(vec, LLVMBuildGEP2(vec->builder, byte, first, &offset, 1, ""));
+  }
+}
+
+/* What the stage's loads at this point will read further on. */
+static void ask_ahead(KernelEmitter *emitter, int stage, const VectorWalk *walk) {
   for (int32_t v = 0; v < emitter->kernel->value_count; v++) {
     const KernelValue *value = &emitter->kernel->values[v];
     if (value->kind != KERNEL_LOAD || value->stage != stage) continue;
     int64_t ahead = memory_is_asked_ahead(emitter->kernel, value, walk->dim) ? walk->ahead : 0;
     if (walk->ahead_dim >= 0) ahead = memory_row_distance(emitter->kernel, value, walk->dim, walk->ahead_dim);
-    if (ahead == 0) continue;
-    LLVMValueRef first = point_load_pointer(&emitter->point, v);
-    int64_t bytes = type_storage_bytes(emitter->kernel->buffers[value->buffer].type) * emitter->point.lanes;
-    for (int64_t at = 0; at < bytes; at += LINE_BYTES) {
-      LLVMValueRef offset = emit_index_constant(emitter, ahead + at);
-      vec_prefetch(vec, LLVMBuildGEP2(vec->builder, byte, first, &offset, 1, ""));
-    }
+    if (ahead != 0) emit_ask_for(emitter, v, ahead);
   }
 }
 

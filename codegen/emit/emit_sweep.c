@@ -61,6 +61,18 @@ static void set_seeds(KernelEmitter *emitter, IndexRange tile) {
   end_columns(emitter, &columns);
 }
 
+/* What the loads of this row will read a round later: the hardware follows no row from page to page. */
+static void ask_for_next_round(KernelEmitter *emitter) {
+  const Kernel *kernel = emitter->kernel;
+  int rows = emitter->loops.sweep.dim;
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    if (value->stage != kernel->dims[rows].stage) continue;
+    int64_t distance = memory_sweep_distance(kernel, value, emitter->loops.outer_walk.dim, rows);
+    if (distance != 0) emit_ask_for(emitter, v, distance);
+  }
+}
+
 /* The step of a row, and what scans store at it. */
 static void advance_all(KernelEmitter *emitter) {
   const Kernel *kernel = emitter->kernel;
@@ -101,6 +113,7 @@ static void add_rows(KernelEmitter *emitter, IndexRange tile, int64_t begin, int
   for (int64_t i = 0; i < count; i++) {
     int64_t height = emitter->point.known.count;
     emitter->point.dims[dim] = LLVMBuildAdd(emitter->vec->builder, rows.index, emit_index_constant(emitter, i), "");
+    if (count > 1) ask_for_next_round(emitter);
     advance_all(emitter);
     point_forget(&emitter->point, height);
   }

@@ -287,6 +287,13 @@ SweepStrategy memory_sweep_choose(const Kernel *kernel, const VectorWalk *walk) 
   return sweep;
 }
 
+int64_t memory_sweep_distance(const Kernel *kernel, const KernelValue *value, int dim, int rows) {
+  int64_t stride;
+  if (!memory_is_asked_ahead(kernel, value, dim) || !kernel_plain_stride(kernel, value->address, rows, &stride))
+    return 0;
+  return SWEEP_ROWS * stride * type_storage_bytes(value->type);
+}
+
 /* --- past the caches --- */
 
 /* Every store is of whole registers at multiples of their size, as far as strides and |dim|'s lanes go. */
