@@ -411,12 +411,17 @@ static void set_panel(ContractionEmitter *emitter, BlockPosition *position, LLVM
   emitter->kept = slot_at(vec, emitter->kept_slots, in_chunk, blocking->kept_slot);
 }
 
-/* Where the rows lie that will be read |panels_ahead| panels later, or as many as the chunk has.  After the last panel
- * of a chunk: its first ones, at the next block of the depth; after the last block the next chunk, at the first block.
+/* Where the rows lie that will be read |rows_ahead| rows later, or |panels_ahead| panels, or as many as the chunk has.
+ * After the last panel of a chunk: its first ones, at the next block of the depth; after the last block the next chunk,
+ * at the first block.
  */
 static LLVMValueRef next_rows(ContractionEmitter *emitter, const BlockPosition *position) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
+  if (blocking->rows_ahead > 0) {
+    LLVMValueRef distance = block_int(vec, blocking->rows_ahead * blocking->rhs_stride);
+    return block_element(vec, blocking->rhs_type, position->rhs, distance);
+  }
   if (blocking->block_count == 1) {
     LLVMValueRef column =
         ir_index_add(vec->builder, position->column, block_int(vec, blocking->panels_ahead * blocking->panel_width));

@@ -117,6 +117,7 @@ struct ContractionBlocking {
   bool is_apart;         /* it comes from no cache of the core's own: leaves_own_cache */
   bool rhs_ahead;        /* while a panel is multiplied, the rows are asked for of that |panels_ahead| further on */
   int64_t panels_ahead;
+  int64_t rows_ahead; /* where it is not 0, they are those of the same panel so many rows of the depth further on */
   bool ahead_in_turn; /* by many tiles: each asks for its share of them before it begins, rather than at each step */
   bool rhs_in_place;  /* panels are read where they are, rows |rhs_stride| apart; the last of a run begins early
                          rather than reaching beyond it */

@@ -18,6 +18,11 @@
 /* Of each row that is streamed; with registers that are shorter than a line. */
 #define STREAM_AHEAD_BYTES 768
 #define STREAM_AHEAD_BYTES_SHORT 1024
+/* Rows of so few bytes that lie apart are no streams: so many rows ahead are asked for, where there are enough rows
+ * that those beyond the last do not count. */
+#define SHORT_ROW_BYTES 1024
+#define ROWS_AHEAD 16
+#define LEAST_ROWS_AHEAD 256
 #define SECOND_CACHE_SETS 1024
 #define TILES_IN_TURN 16 /* tiles among which the rows of a panel are few each */
 #define ALIGNMENT 64
@@ -138,6 +143,17 @@ static bool choose_lhs_across(const Kernel *kernel, ContractionBlocking *blockin
   return true;
 }
 
+/* Short pieces of rows far apart, as the values of a head among those of others: the hardware does not guess them. */
+static bool choose_rows_ahead(ContractionBlocking *blocking) {
+  int64_t bytes = type_storage_bytes(blocking->rhs_type), row_bytes = blocking->columns.size * bytes;
+  if (!blocking->is_far || blocking->column_suffix < blocking->columns.count) return false;
+  if (row_bytes > SHORT_ROW_BYTES || blocking->rhs_stride * bytes < 2 * row_bytes) return false;
+  if (blocking->depth.size < LEAST_ROWS_AHEAD) return false;
+  blocking->rhs_ahead = true;
+  blocking->rows_ahead = ROWS_AHEAD;
+  return true;
+}
+
 /* The hardware sees rows as streams, but follows none from page to page.  What the last-level cache may hold comes
  * sooner than asking for it takes. */
 static void choose_streams_ahead(ContractionBlocking *blocking) {
@@ -155,7 +171,7 @@ static void choose_streams_ahead(ContractionBlocking *blocking) {
 static void choose_ahead(const Kernel *kernel, ContractionBlocking *blocking) {
   blocking->panels_ahead = 1;
   if (blocking->tile_count == 1 && blocking->rhs_in_place) {
-    if (streams(blocking)) choose_streams_ahead(blocking);
+    if (!choose_rows_ahead(blocking) && streams(blocking)) choose_streams_ahead(blocking);
     return;
   }
   if (blocking->rhs_kept || blocking->rhs_source < 0 || blocking->panel_count == 1) return;

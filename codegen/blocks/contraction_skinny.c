@@ -14,6 +14,10 @@ enum { MOST_ROWS = 10, MOST_ROWS_FEW_REGISTERS = 5 };
 #define MOST_SUMS_FEW_REGISTERS 10
 /* Bytes ahead in each column where weights come from memory: the hardware follows no stream from page to page. */
 #define AHEAD_BYTES 2048
+/* Columns shorter than that, far apart: so many columns ahead, where there are enough that those beyond the last do not
+ * count. */
+#define COLUMNS_AHEAD 16
+#define LEAST_COLUMNS_AHEAD 256
 /* Read of a column in a step, at least: of less, the loads of one line would all ask. */
 #define AHEAD_FROM_BYTES 32
 /* Registers' worth of depth at least: shorter sums cost more to combine than to make.  Of up to so many rows as many
@@ -185,16 +189,27 @@ static void recall_column(const SkinnyTile *tile, int column) {
   }
 }
 
+/* Bytes from what |value| loads of a column to what it will load soon: further on in the column or, where columns are
+ * short and lie apart, as the keys of a head among those of others, at the same place of a later one. */
+static int64_t distance_ahead(const ContractionEmitter *emitter, const KernelValue *value) {
+  const ContractionBlocking *blocking = emitter->blocking;
+  int last = blocking->columns.dims[blocking->columns.count - 1];
+  int64_t bytes = type_storage_bytes(value->type), column_bytes = blocking->depth.size * bytes, stride;
+  if (!kernel_plain_stride(emitter->kernel, value->address, last, &stride)) return AHEAD_BYTES;
+  bool are_apart = column_bytes < AHEAD_BYTES && stride * bytes >= 2 * column_bytes;
+  return are_apart && blocking->columns.size >= LEAST_COLUMNS_AHEAD ? COLUMNS_AHEAD * stride * bytes : AHEAD_BYTES;
+}
+
 /* What the loads of the column at this point will read soon. */
 static void ask_for_column(ContractionEmitter *emitter) {
   const VecBuilder *vec = emitter->vec;
   const Kernel *kernel = emitter->kernel;
-  LLVMValueRef distance = block_int(vec, AHEAD_BYTES);
   for (int32_t v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
     if (!emitter->blocking->rhs_set.has[v] || value->kind != KERNEL_LOAD) continue;
     if (!point_is_vector(&emitter->point, v)) continue;
     if (emitter->point.lanes * type_storage_bytes(value->type) < AHEAD_FROM_BYTES) continue;
+    LLVMValueRef distance = block_int(vec, distance_ahead(emitter, value));
     vec_prefetch(vec, block_element(vec, TYPE_S8, point_load_pointer(&emitter->point, v), distance));
   }
 }
