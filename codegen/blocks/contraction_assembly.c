@@ -161,8 +161,20 @@ static void add_excess(const MicroAssembly *micro) {
   }
 }
 
-static void emit_step(const MicroAssembly *micro) {
+/* The panel's row, packed on the way; what has no register of its own takes that of the number. */
+static void store_columns(const MicroAssembly *micro) {
+  for (int j = 0; j < micro->blocking->panel_vectors; j++) {
+    int column = j < micro->kept_vectors ? micro->sum_count + j : micro->number;
+    if (j >= micro->kept_vectors)
+      sb_printf(micro->out, "vmovups %lld(%%rsi), %%%cmm%d\n", rhs_place(micro, j), micro->width, column);
+    sb_printf(micro->out, "vmovups %%%cmm%d, %d(%%r9)\n", micro->width, column, j * micro->vector_bytes);
+  }
+  sb_printf(micro->out, "addq $$%lld, %%r9\n", (long long)micro->blocking->packed_stride * micro->element_bytes);
+}
+
+static void emit_step(const MicroAssembly *micro, bool packs) {
   emit_columns(micro);
+  if (packs) store_columns(micro);
   add_excess(micro);
   for (int i = 0; i < micro->blocking->tile_rows; i++) emit_row(micro, i);
 }
@@ -228,13 +240,9 @@ static void end_results(const MicroAssembly *micro) {
   if (micro->blocking->result_lines > 0) add_line(micro, "movq -8(%rsp), %rdx");
 }
 
-static void emit_steps(const MicroAssembly *micro) {
+/* The steps of a block, from label 2 on. */
+static void emit_loop(const MicroAssembly *micro, bool packs) {
   int lines = contraction_lines_ahead(micro->blocking);
-  add_line(micro, "testq %rcx, %rcx\njle 3f");
-  if (lines > 0) add_line(micro, "movq 16(%rsp), %r10\nmovq 24(%rsp), %r11");
-  int shift = micro->element_bytes == 8 ? 3 : 2;
-  sb_printf(micro->out, "shlq $$%d, %%r8\n", shift);
-  if (lines > 0) sb_printf(micro->out, "shlq $$%d, %%r11\n", shift);
   int64_t gap = contraction_strip_gap(micro->blocking);
   long long run = micro->blocking->strip_run;
   if (gap > 0) sb_printf(micro->out, "4:\nmovl $$%lld, %%eax\n", run);
@@ -242,14 +250,37 @@ static void emit_steps(const MicroAssembly *micro) {
   for (int i = 0; i < lines; i++) sb_printf(micro->out, "prefetcht1 %d(%%r10)\n", i * LINE_BYTES);
   if (lines > 0) add_line(micro, "addq %r11, %r10");
   ask_for_results(micro);
-  emit_step(micro);
+  emit_step(micro, packs);
   sb_printf(micro->out, "addq $$%lld, %%rdi\n", (long long)micro->blocking->lhs_step * micro->element_bytes);
   if (gap == 0) {
-    add_line(micro, "addq %r8, %rsi\ndecq %rcx\njne 2b\n3:");
+    add_line(micro, "addq %r8, %rsi\ndecq %rcx\njne 2b");
     return;
   }
-  sb_printf(micro->out, "addq %%r8, %%rsi\ndecl %%eax\njne 2b\naddq $$%lld, %%rdi\nsubq $$%lld, %%rcx\njg 4b\n3:\n",
+  sb_printf(micro->out, "addq %%r8, %%rsi\ndecl %%eax\njne 2b\naddq $$%lld, %%rdi\nsubq $$%lld, %%rcx\njg 4b\n",
             (long long)gap * micro->element_bytes, run);
+}
+
+/* The same for a tile that packs the panel.  The packed row's address has the register of the tile's stride, which is
+ * kept below the end of the stack meanwhile. */
+static void emit_packing_loop(const MicroAssembly *micro) {
+  sb_printf(micro->out, "jmp 3f\n7:\nmovq %%r9, -32(%%rsp)\nmovq %d(%%rsp), %%r9\n",
+            contraction_packed_argument(micro->blocking));
+  emit_loop(micro, true);
+  add_line(micro, "movq -32(%rsp), %r9");
+}
+
+static void emit_steps(const MicroAssembly *micro) {
+  int lines = contraction_lines_ahead(micro->blocking);
+  add_line(micro, "testq %rcx, %rcx\njle 3f");
+  if (lines > 0) add_line(micro, "movq 16(%rsp), %r10\nmovq 24(%rsp), %r11");
+  int shift = micro->element_bytes == 8 ? 3 : 2;
+  sb_printf(micro->out, "shlq $$%d, %%r8\n", shift);
+  if (lines > 0) sb_printf(micro->out, "shlq $$%d, %%r11\n", shift);
+  bool may_pack = micro->blocking->packed_by_tile;
+  if (may_pack) sb_printf(micro->out, "testb $$%d, 8(%%rsp)\njne 7f\n", PACKS_PANEL);
+  emit_loop(micro, false);
+  if (may_pack) emit_packing_loop(micro);
+  add_line(micro, "3:");
 }
 
 static void begin_excess(const MicroAssembly *micro) {

@@ -51,6 +51,7 @@ typedef struct BlockPosition {
   LLVMValueRef first_panel, panel_count; /* of the chunk */
   LLVMValueRef panel, column;            /* in the chunk; its first column in the run */
   LLVMValueRef rhs, rhs_stride;          /* the panel's rows */
+  LLVMValueRef source;                   /* where a tile that packs the panel finds them */
   LLVMValueRef
       before; /* columns before |column| that the panel computes again, so that it ends with the run; NULL: none */
   LLVMValueRef ahead;       /* where the next panel's rows lie */
@@ -339,6 +340,18 @@ static void ask_ahead(const ContractionEmitter *emitter, const BlockPosition *po
   }
 }
 
+/* The first tile takes the panel from where it lies. */
+static void pack_by_tile(const ContractionEmitter *emitter, const BlockPosition *position, LLVMValueRef tile_index,
+                         MicroCall *call) {
+  const VecBuilder *vec = emitter->vec;
+  if (!emitter->blocking->packed_by_tile) return;
+  LLVMValueRef stride = block_int(vec, emitter->blocking->rhs_stride);
+  call->packed = position->rhs;
+  call->packs = compare_to(vec, tile_index, 0, LLVMIntEQ);
+  call->rhs = LLVMBuildSelect(vec->builder, call->packs, position->source, position->rhs, "");
+  call->rhs_stride = LLVMBuildSelect(vec->builder, call->packs, stride, position->rhs_stride, "");
+}
+
 /* One tile: sums over a block of the depth, and what follows. */
 static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position, LLVMValueRef tile_index) {
   const VecBuilder *vec = emitter->vec;
@@ -353,6 +366,7 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
                     .depth = tile_depth(emitter, position, rows.begin),
                     .rhs_stride = position->rhs_stride,
                     .refused = emitter->refused};
+  pack_by_tile(emitter, position, tile_index, &call);
   call.adds = compare_to(vec, position->number, 0, LLVMIntNE);
   if (blocking->rest_rows > 0)
     call.is_last = compare_to(vec, rows.begin, blocking->rows.size - blocking->rest_rows, LLVMIntEQ);
@@ -468,7 +482,10 @@ static void provide_rhs(ContractionEmitter *emitter, BlockPosition *position) {
   position->before = NULL;
   if (blocking->rhs_kept) return;
   if (!blocking->rhs_in_place) {
-    contraction_pack_rhs(emitter, &position->depth, position->column);
+    if (blocking->packed_by_tile)
+      position->source = contraction_rhs_address(emitter, &position->depth, position->column);
+    else
+      contraction_pack_rhs(emitter, &position->depth, position->column);
     provide_ahead(emitter, position);
     return;
   }

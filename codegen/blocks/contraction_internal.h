@@ -30,9 +30,11 @@ typedef enum ContractionRole { ROLE_BATCH, ROLE_ROWS, ROLE_COLUMNS, ROLE_COUNT }
 #define MOST_REGISTER_STEPS 4 /* of an epilogue in the micro-kernel's registers */
 #define MOST_TAPS 8
 #define MATRIX_STEP 16 /* lanes of the depth, columns, and rows at most, of a register of the matrix unit */
-/* Flags of the micro-kernel: the system has not granted the matrix unit; this tile is finished in registers. */
+/* Flags of the micro-kernel: the system has not granted the matrix unit; this tile is finished in registers; it packs
+ * the panel. */
 #define MATRIX_REFUSED 4
 #define FINISHES_IN_REGISTERS 8
+#define PACKS_PANEL 16
 
 /* The depth as a window that slides over an image along its last row: steps are elements of the lhs. */
 typedef struct WindowWalk {
@@ -134,7 +136,9 @@ struct ContractionBlocking {
   bool in_registers;
   int register_step_count;
   RegisterStep register_steps[MOST_REGISTER_STEPS];
-  bool rhs_kept; /* all panels are packed before the first tile, |rhs_slot| bytes each */
+  bool rhs_kept;       /* all panels are packed before the first tile, |rhs_slot| bytes each */
+  bool packed_by_tile; /* the first tile of a block reads a panel where it lies, and its micro-kernel packs it for the
+                          others */
   /* Rows of a tile that overlap, as neighbouring patches of an image do, are packed as strips: the last |strip_dims| of
    * the depth are one run of |strip_run| elements, from the next row's on |row_stride| further, and the outermost of
    * these dims goes on for |strip_longer| indices, as far as the last row's.  |strip_dims| 0: rows are packed apart. */
@@ -405,6 +409,9 @@ void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, 
 /* Packs columns [column, column + panel width) of the current run, lanes beyond its end being whatever, into
  * |rhs_pack|. */
 void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column);
+/* Whether the first tile of a block packs the panels, of a blocking that is complete but for that: rows that are copied
+ * as they are, and whole. */
+void contraction_choose_packing_tile(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking);
 /* How much of the depth is packed of all panels that are kept, one after the other, before what follows of it: rows of
  * the rhs are then read whole, as the hardware follows them, where a panel's part of each is a line or two of a page.
  */
@@ -488,6 +495,7 @@ typedef struct MicroCall {
   /* Where tiles are finished in registers: whether this one is (i1, NULL: all are), where it goes, and what steps
    * read. */
   LLVMValueRef finishes, store, read[MOST_REGISTER_STEPS];
+  LLVMValueRef packs, packed; /* where panels are packed by tiles: whether this tile does so (i1), and where to */
 } MicroCall;
 
 /* Where the tile of |call|, at |row|, begins in the image and in the panel, and what of the window is there. */
@@ -529,6 +537,9 @@ void contraction_name_registers(const ContractionBlocking *blocking, char *out, 
 /* Elements that the lhs moves on by after each run of |strip_run|, besides those of the run, where a block of the depth
  * has several strips; else 0. */
 int64_t contraction_strip_gap(const ContractionBlocking *blocking);
+
+/* How many bytes above the end of the stack it finds where a tile packs the panel to. */
+int contraction_packed_argument(const ContractionBlocking *blocking);
 
 /* Whether it may go on from sums that are there. */
 bool contraction_continues(const ContractionBlocking *blocking);

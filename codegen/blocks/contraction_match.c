@@ -728,6 +728,7 @@ static bool complete_blocking(const Kernel *kernel, const VecTarget *target, Con
   if (!choose_grouped_blocks(kernel, target, limit, blocking)) return false;
   if (blocking->group == 1) try_turned(kernel, target, limit, &roles, blocking);
   contraction_choose_common_guards(kernel, blocking);
+  contraction_choose_packing_tile(kernel, target, blocking);
   contraction_choose_results_ahead(kernel, target, blocking);
   contraction_choose_registers(kernel, target, blocking);
   contraction_choose_split(blocking);

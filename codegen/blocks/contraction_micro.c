@@ -13,12 +13,16 @@ enum {
   ARG_DEPTH,
   ARG_RHS_STRIDE,
   ARG_TILE_STRIDE,
-  ARG_FLAGS, /* 1: adds; 2: the last tile; MATRIX_REFUSED; FINISHES_IN_REGISTERS */
+  ARG_FLAGS, /* 1: adds; 2: the last tile; MATRIX_REFUSED; FINISHES_IN_REGISTERS; PACKS_PANEL */
   ARG_AHEAD,
   ARG_AHEAD_STRIDE,
-  ARG_OTHERS, /* where there are |result_lines|, where they are, and their stride; then what registers take */
-  MOST_ARGS = ARG_OTHERS + 2 + 2 + MOST_REGISTER_STEPS
+  ARG_OTHERS, /* where there are |result_lines|, where they are, and their stride; then what registers take; then where
+                 tiles pack panels to */
+  MOST_ARGS = ARG_OTHERS + 2 + 2 + MOST_REGISTER_STEPS + 1
 };
+
+#define REGISTER_ARGS 6
+#define STACK_ARG_BYTES 8
 
 #define MAX_SUMS 32
 
@@ -39,7 +43,14 @@ static LLVMTypeRef micro_type(const VecBuilder *vec, const ContractionBlocking *
     parameters[count++] = index;
   }
   for (int i = 0; blocking->in_registers && i < blocking->register_step_count; i++) parameters[count++] = pointer;
+  if (blocking->packed_by_tile) parameters[count++] = pointer;
   return LLVMFunctionType(LLVMVoidTypeInContext(vec->context), parameters, count, false);
+}
+
+int contraction_packed_argument(const ContractionBlocking *blocking) {
+  int before = ARG_OTHERS + (blocking->result_lines > 0 ? 2 : 0);
+  if (blocking->in_registers) before += 2 + blocking->register_step_count;
+  return (before - REGISTER_ARGS + 1) * STACK_ARG_BYTES;
 }
 
 int contraction_lines_ahead(const ContractionBlocking *blocking) {
@@ -77,16 +88,17 @@ static void micro_name(const ContractionBlocking *blocking, char *out, size_t si
     snprintf(results, sizeof results, ".results%dby%d", blocking->result_lines, contraction_steps_apart(blocking));
   int64_t gap = contraction_strip_gap(blocking);
   if (gap > 0) snprintf(strips, sizeof strips, ".strips%lld+%lld", (long long)blocking->strip_run, (long long)gap);
-  snprintf(
-      out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d.%d%s%s%s%s%s%s%s%s%s%s%s%s%s%s", type_text(blocking->type),
-      type_text(blocking->rhs_type), blocking->tile_rows, blocking->panel_vectors, blocking->lanes,
-      (int)blocking->row_stride, contraction_lines_ahead(blocking), step, results, strips, window, rest,
-      contraction_continues(blocking) ? ".on" : "", blocking->common_guard_count > 0 || blocking->cut ? ".perhaps" : "",
-      blocking->sums_in_result ? ".apart" : "", blocking->group > 1 ? groups[blocking->group] : "",
-      blocking->lhs_shifted    ? ".shifted"
-      : blocking->rhs_unsigned ? ".unsigned"
-                               : "",
-      blocking->in_matrix_unit ? "." : "", unit, passing[blocking->lhs_passes_by][blocking->rhs_passes_by], registers);
+  snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d.%d%s%s%s%s%s%s%s%s%s%s%s%s%s%s%s", type_text(blocking->type),
+           type_text(blocking->rhs_type), blocking->tile_rows, blocking->panel_vectors, blocking->lanes,
+           (int)blocking->row_stride, contraction_lines_ahead(blocking), step, results, strips, window, rest,
+           contraction_continues(blocking) ? ".on" : "",
+           blocking->common_guard_count > 0 || blocking->cut ? ".perhaps" : "",
+           blocking->sums_in_result ? ".apart" : "", blocking->group > 1 ? groups[blocking->group] : "",
+           blocking->lhs_shifted    ? ".shifted"
+           : blocking->rhs_unsigned ? ".unsigned"
+                                    : "",
+           blocking->in_matrix_unit ? "." : "", unit, passing[blocking->lhs_passes_by][blocking->rhs_passes_by],
+           registers, blocking->packed_by_tile ? ".packing" : "");
 }
 
 static LLVMBasicBlockRef add_block(const MicroEmitter *micro) {
@@ -275,9 +287,9 @@ static LLVMValueRef call_flags(const VecBuilder *vec, const MicroCall *call) {
   LLVMTypeRef type = LLVMInt8TypeInContext(vec->context);
   LLVMValueRef flags = LLVMBuildZExt(vec->builder, call->adds, type, ""), none = LLVMConstNull(type);
   if (call->refused != NULL) flags = LLVMBuildOr(vec->builder, flags, call->refused, "");
-  LLVMValueRef asked[] = {call->is_last, call->finishes};
-  static const int bits[] = {2, FINISHES_IN_REGISTERS};
-  for (int i = 0; i < 2; i++) {
+  LLVMValueRef asked[] = {call->is_last, call->finishes, call->packs};
+  static const int bits[] = {2, FINISHES_IN_REGISTERS, PACKS_PANEL};
+  for (int i = 0; i < 3; i++) {
     if (asked[i] == NULL) continue;
     LLVMValueRef bit = LLVMBuildSelect(vec->builder, asked[i], LLVMConstInt(type, (unsigned)bits[i], false), none, "");
     flags = LLVMBuildOr(vec->builder, flags, bit, "");
@@ -307,6 +319,7 @@ void contraction_micro_call(const VecBuilder *vec, const ContractionBlocking *bl
     for (int i = 0; i < blocking->register_step_count; i++)
       arguments[count++] = call->read[i] != NULL ? call->read[i] : LLVMGetPoison(LLVMTypeOf(call->lhs));
   }
+  if (blocking->packed_by_tile) arguments[count++] = call->packed;
   XLAC_CHECK(count == LLVMCountParamTypes(micro));
   LLVMBuildCall2(vec->builder, micro, micro_function(vec, blocking), arguments, count, "");
 }

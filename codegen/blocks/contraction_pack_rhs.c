@@ -473,3 +473,15 @@ LLVMValueRef contraction_rhs_address(ContractionEmitter *emitter, const DepthBlo
   emitter->point.dims[blocking->columns.dims[blocking->columns.count - 1]] = column;
   return point_load_pointer(&emitter->point, blocking->rhs_source);
 }
+
+void contraction_choose_packing_tile(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking) {
+  bool is_packed = !blocking->rhs_in_place && !blocking->rhs_kept && !blocking->is_turned && blocking->tile_count > 1;
+  bool is_copied = blocking->rhs_is_plain && blocking->rhs_source == blocking->rhs && blocking->group == 1;
+  bool is_whole = blocking->column_run % blocking->panel_width == 0;
+  if (!is_packed || !is_copied || !is_whole || blocking->in_matrix_unit) return;
+  if (!contraction_has_assembly(target, blocking, blocking->tile_rows, blocking->panel_vectors)) return;
+  /* a tile takes all of the block */
+  if (blocking->common_guard_count > 0 || blocking->cut || contraction_strip_gap(blocking) > 0) return;
+  int together = contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth);
+  blocking->packed_by_tile = together >= blocking->depth.count - blocking->chunk_dim;
+}

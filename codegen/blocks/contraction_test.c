@@ -165,6 +165,29 @@ static void contraction_that_packs_a_large_lhs_asks_ahead(void **state) {
   arena_destroy(arena);
 }
 
+/* The first tile of a block of rows reads a panel where it lies, and packs it for the others on the way: of one block
+ * of rows and of several, with an epilogue in registers, with a last tile of fewer rows.  Columns that fill no panel
+ * and a rhs contiguous the other way are packed before. */
+static void contraction_packs_panels_by_its_first_tile(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  static const int64_t rows[] = {20, 43, 300};
+  static const PrimitiveType types[] = {TYPE_F32, TYPE_F32, TYPE_F32, TYPE_S32, TYPE_F32, TYPE_F64};
+  for (int i = 0; i < 6; i++) {
+    TestCase test = matrix_case(rows[i % 3], 1024, 512, ROWS, ROWS, ROWS);
+    if (i >= 3) test.epilogue = BIAS_MAX;
+    test.type = test.operand_type = types[i];
+    test.checked_each = 97;
+    ContractionBlocking blocking = blocking_on(&test, "znver4", LAST_CACHE, INT64_MAX, arena);
+    assert_true(blocking.packed_by_tile && !blocking.rhs_in_place && blocking.tile_count > 1);
+    run_everywhere(&test);
+  }
+  TestCase others[] = {matrix_case(20, 1020, 512, ROWS, ROWS, ROWS), matrix_case(20, 1024, 512, ROWS, COLUMNS, ROWS)};
+  for (int i = 0; i < 2; i++)
+    assert_false(blocking_on(&others[i], "znver4", LAST_CACHE, INT64_MAX, arena).packed_by_tile);
+  arena_destroy(arena);
+}
+
 /* Weights that come from memory are read in whole rows, unless the sums of so many columns do not stay in the
  * second-level cache; there is no more scratch for it. */
 static void contraction_with_few_rows_streams_whole_rows(void **state) {
@@ -588,6 +611,7 @@ int main(void) {
       cmocka_unit_test(contraction_as_deep_as_a_large_cache_is_one_block),
       cmocka_unit_test(contraction_with_a_small_rhs_from_afar_asks_ahead),
       cmocka_unit_test(contraction_that_packs_a_large_lhs_asks_ahead),
+      cmocka_unit_test(contraction_packs_panels_by_its_first_tile),
       cmocka_unit_test(contraction_with_few_rows_streams_whole_rows),
       cmocka_unit_test(contraction_of_a_lhs_across_its_grain_is_in_place),
       cmocka_unit_test(contraction_of_many_blocks_adds_up_in_the_result),
