@@ -319,6 +319,10 @@ static int folded_load_count(const Kernel *kernel) {
  * still only takes longer to compile. */
 #define MOST_UNROLLED_VALUES 400
 
+/* From so many values for a result on, random numbers for example, a processor sees hardly more than one vector at once
+ * by itself: with registers for them, four abreast take 0.8 of the time of two. */
+#define LEAST_LONG_VALUES 60
+
 /* A function is a chain, too, of which a processor sees a few vectors at once: with registers for them, four abreast
  * take 0.75 to 0.9 of the time of two. */
 #define MOST_ABREAST_VALUES 24
@@ -333,6 +337,12 @@ static bool has_functions(const Kernel *kernel) {
 
 static bool is_short_with_functions(const Kernel *kernel) {
   return kernel->value_count <= MOST_ABREAST_VALUES && has_functions(kernel);
+}
+
+static bool is_long_chain(const Kernel *kernel) {
+  int stores = 0;
+  for (int s = 0; s < kernel->stage_count; s++) stores += kernel->stages[s].store_count;
+  return kernel->value_count <= MOST_UNROLLED_VALUES && kernel->value_count >= LEAST_LONG_VALUES * stores;
 }
 
 /* Folds that only go round after round, each waiting for the one before. */
@@ -361,16 +371,17 @@ static int rounds_abreast(const Kernel *kernel, const VecTarget *target, int dim
 
 /* Copies of the register width per step: independent chains hide latency (folds), wide bodies amortise loop control.  A
  * column fold that walks an outer dim reads one short piece of every row: half the registers as accumulators make the
- * pieces long enough for the prefetcher. */
+ * pieces long enough for the prefetcher; not where what is folded takes long itself, and those registers. */
 static int unroll_factor(const Kernel *kernel, const VecTarget *target, int dim) {
   bool is_outer = kernel->dims[dim].stage == KERNEL_OUTER, has_many_registers = target->register_count >= 32;
   if (is_outer && has_rounds(kernel)) return rounds_abreast(kernel, target, dim);
   if (has_scattered_access(kernel, target, dim)) return 1;
   if (!is_outer && stage_has_scan(kernel, kernel->dims[dim].stage)) return 1; /* each step waits for the one before */
   bool is_plain = kernel->fold_count <= 4 && folded_load_count(kernel) <= 2 * kernel->fold_count;
-  if (kernel->fold_count > 0 && is_outer && is_plain)
+  bool is_long = is_long_chain(kernel);
+  if (kernel->fold_count > 0 && is_outer && is_plain && !is_long)
     return target->register_count / 2 / power_of_two_at_least(kernel->fold_count);
-  if (kernel->fold_count > 0 || is_short_with_functions(kernel)) return has_many_registers ? 4 : 2;
+  if (kernel->fold_count > 0 || is_short_with_functions(kernel) || is_long) return has_many_registers ? 4 : 2;
   return kernel->value_count > MOST_UNROLLED_VALUES ? 1 : 2;
 }
 
