@@ -454,6 +454,17 @@ static void place_in_order(Chooser *chooser, CompareCandidates compare) {
   }
 }
 
+/* A search of many steps is made only where one of few leaves residents higher above the bound than tiles can spare. */
+static Status pack(const Chooser *chooser, Arena *scratch, PackingProblem *problem, PackingSolution *out_packing) {
+  enum { SPARED_PART = 256 };
+  int64_t spared = machine_buffer_usable(chooser->placed->machine) / SPARED_PART;
+  problem->most_steps = 50000 + 100 * problem->count;
+  RETURN_IF_ERROR(packing_solve(scratch, problem, chooser->diag, out_packing));
+  if (out_packing->height <= out_packing->lower_bound + spared) return STATUS_OK;
+  problem->most_steps = 50000 + 2000 * problem->count;
+  return packing_solve(scratch, problem, chooser->diag, out_packing);
+}
+
 static Status place_packed(Chooser *chooser) {
   int64_t count = chooser->candidates.all.count, used = 0;
   Arena *scratch = arena_create();
@@ -466,9 +477,9 @@ static Status place_packed(Chooser *chooser) {
     buffers[used].size = candidate->held;
     buffers[used++].alignment = max_i64(chooser->placed->machine->buffer.align, 1);
   }
-  PackingProblem problem = {.buffers = buffers, .count = used, .most_steps = 50000 + 2000 * used};
+  PackingProblem problem = {.buffers = buffers, .count = used};
   PackingSolution packing;
-  Status status = packing_solve(scratch, &problem, chooser->diag, &packing);
+  Status status = pack(chooser, scratch, &problem, &packing);
   for (int64_t i = 0; i < used && status == STATUS_OK; i++) chooser->order[i]->begin = packing.offsets[i];
   arena_destroy(scratch);
   return status;
