@@ -109,7 +109,7 @@ static LLVMValueRef window_places(KernelPoint *point, const KernelWindow *window
   return LLVMBuildZExt(b, places, wide, "");
 }
 
-/* Where the window is loaded from: |first|, or as far before or behind as keeps it in the buffer. */
+/* Where the window is loaded from: |first|, or as far before or after it as keeps it in the buffer. */
 static LLVMValueRef window_begin(KernelPoint *point, const KernelValue *load, const KernelWindow *window,
                                  LLVMValueRef first) {
   LLVMBuilderRef b = point->vec->builder;

@@ -456,12 +456,13 @@ static void place_in_order(Chooser *chooser, CompareCandidates compare) {
 
 /* A search of many steps is made only where one of few leaves residents higher above the bound than tiles can spare. */
 static Status pack(const Chooser *chooser, Arena *scratch, PackingProblem *problem, PackingSolution *out_packing) {
-  enum { SPARED_PART = 256 };
+  enum { SPARED_PART = 256 };                                       /* of the Buffer */
+  enum { LEAST_STEPS = 50000, FEW_STEPS = 100, MANY_STEPS = 2000 }; /* few or many more for each resident */
   int64_t spared = machine_buffer_usable(chooser->placed->machine) / SPARED_PART;
-  problem->most_steps = 50000 + 100 * problem->count;
+  problem->most_steps = LEAST_STEPS + FEW_STEPS * problem->count;
   RETURN_IF_ERROR(packing_solve(scratch, problem, chooser->diag, out_packing));
   if (out_packing->height <= out_packing->lower_bound + spared) return STATUS_OK;
-  problem->most_steps = 50000 + 2000 * problem->count;
+  problem->most_steps = LEAST_STEPS + MANY_STEPS * problem->count;
   return packing_solve(scratch, problem, chooser->diag, out_packing);
 }
 
