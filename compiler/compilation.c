@@ -154,9 +154,9 @@ static void note_decision(void *self, const char *pass, const HloInstruction *pr
   array_push(&compilation->decisions, compilation->arena, decision);
 }
 
-static void note_fusion(void *self, const HloInstruction *member, const HloInstruction *fusion) {
+static void note_fusion(void *self, const FusedInstruction *fused) {
   Compilation *compilation = self;
-  array_push(&compilation->fusions, compilation->arena, ((CompilationFusion){member->name, fusion->name}));
+  array_push(&compilation->fusions, compilation->arena, *fused);
 }
 
 /* The passes to run; NULL in |out_pipeline|: none. */

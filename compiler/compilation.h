@@ -32,11 +32,6 @@ typedef struct CompilationDecision {
   const char *reason;
 } CompilationDecision;
 
-/* An instruction, itself perhaps a fusion, that a pass put into a fusion. */
-typedef struct CompilationFusion {
-  StringView member, fusion;
-} CompilationFusion;
-
 /* The array leaves that a module's arguments and results were before it was divided; NULL: it was not. */
 typedef struct WholeShapes {
   const Shape *const *parameters, *const *results;
@@ -66,7 +61,7 @@ typedef struct Compilation {
   const NetworkReport *network; /* compilation_plan_network */
   PhaseTimes phases;            /* the caller may add its own */
   ARRAY(CompilationDecision) decisions;
-  ARRAY(CompilationFusion) fusions; /* recorded with them */
+  ARRAY(FusedInstruction) fusions; /* recorded with them */
 } Compilation;
 
 /* |options| are copied. */

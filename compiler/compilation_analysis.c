@@ -14,14 +14,15 @@ Status compilation_check_question(const AnalysisQuestion *question, DiagSink *di
 static Status answer(BufferAnalysis *analysis, const Compilation *compilation, const AnalysisQuestion *question,
                      StringBuilder *out) {
   DiagSink *diag = compilation->diag;
+  ReportSubject subject = {analysis, compilation->assignment, {compilation->fusions.count, compilation->fusions.data}};
   switch (question->kind) {
     case ANALYSIS_POINTS_TO: report_points_to(out, analysis, question->format); return STATUS_OK;
     case ANALYSIS_ORDERING: return report_ordering(out, analysis, question->streams, question->format, diag);
     case ANALYSIS_INTERFERENCE: return report_interference(out, analysis, question->streams, question->format, diag);
     case ANALYSIS_LIVENESS: return report_value_liveness(out, analysis, question->format, diag);
-    case ANALYSIS_WHY_LIVE: return report_why_live(out, analysis, question->names, question->format, diag);
+    case ANALYSIS_WHY_LIVE: return report_why_live(out, &subject, question->names, question->format, diag);
     case ANALYSIS_EXPLAIN_SHARING:
-      return report_explain_sharing(out, analysis, compilation->assignment, question->names, question->format, diag);
+      return report_explain_sharing(out, &subject, question->names, question->format, diag);
     case ANALYSIS_SHARDING: break; /* asks nothing of buffers */
   }
   return STATUS_OK;

@@ -5,6 +5,14 @@
 
 #include "codegen/report/report.h"
 #include "hlo/analysis/buffer_analysis.h"
+#include "hlo/analysis/fused_instruction.h"
+
+/* What a question with names is about. */
+typedef struct ReportSubject {
+  BufferAnalysis *analysis;
+  const BufferAssignment *assignment; /* NULL: memory is not planned */
+  FusedInstructions fused;            /* so that what became part of a fusion is known by the name it had */
+} ReportSubject;
 
 /* Each answer takes |analysis| of a module and appends to |out|; |format| is TEXT or JSON. */
 
@@ -29,17 +37,16 @@ MUST_USE Status report_value_liveness(StringBuilder *out, const BufferAnalysis *
 
 /* |question| is NAME@POSITION: why the value at NAME, an instruction's name with an index in braces where its shape is
  * a tuple, is alive at POSITION of the schedule, a number or an instruction's name: who needs it there or later, as
- * what, and which loop comes back to it; or that it is not.  STATUS_INVALID (code "question") for names that are none.
- * report_check_why_live has said that |question| has this form. */
-MUST_USE Status report_why_live(StringBuilder *out, const BufferAnalysis *analysis, StringView question,
+ * what, and which loop comes back to it; or that it is not.  STATUS_INVALID (code "question") for names that are none,
+ * or of what a fusion computes and does not store.  report_check_why_live has said that |question| has this form. */
+MUST_USE Status report_why_live(StringBuilder *out, const ReportSubject *subject, StringView question,
                                 ReportFormat format, DiagSink *diag);
 
 /* |question| is A,B, named as above: whether the two share bytes, and the rules and instructions that make it so.  With
- * an |assignment| of the module about the places it gives them; without one (NULL) about what must, may and cannot be.
- * STATUS_INVALID (code "question") for names that are none.  report_check_explain_sharing has said that |question| has
- * this form. */
-MUST_USE Status report_explain_sharing(StringBuilder *out, BufferAnalysis *analysis, const BufferAssignment *assignment,
-                                       StringView question, ReportFormat format, DiagSink *diag);
+ * an assignment of the module about the places it gives them; without one about what must, may and cannot be.  Errors
+ * as above.  report_check_explain_sharing has said that |question| has this form. */
+MUST_USE Status report_explain_sharing(StringBuilder *out, const ReportSubject *subject, StringView question,
+                                       ReportFormat format, DiagSink *diag);
 
 /* Whether a question has the form that the two above want: STATUS_INVALID (code "usage") where not.  Asks no module. */
 MUST_USE Status report_check_why_live(StringView question, DiagSink *diag);

@@ -10,8 +10,7 @@
 typedef ARRAY(int32_t) MemberList;
 
 typedef struct Side {
-  BufferPosition asked;
-  int32_t value;
+  AskedValue asked;
   BufferSlice slice;  /* with an assignment */
   MemberList members; /* the values in its place: of its buffer, or, before there are any, of its set */
 } Side;
@@ -33,7 +32,7 @@ static const char *name_of(const Sharing *sharing, int32_t value) {
 static const char *side_name(const Sharing *sharing, int number) {
   StringBuilder text;
   sb_init(&text, sharing->scratch);
-  report_position(&text, sharing->sides[number].asked);
+  report_position(&text, sharing->sides[number].asked.position);
   return text.data;
 }
 
@@ -55,12 +54,13 @@ static bool in_one_place(const Sharing *sharing, int32_t a, int32_t b) {
 
 /* Its own value comes first, so that refusals name that rather than another. */
 static void find_side(Sharing *sharing, Side *side) {
-  array_push(&side->members, sharing->scratch, side->value);
+  array_push(&side->members, sharing->scratch, side->asked.value);
   for (int32_t i = 0; i < sharing->analysis->flow->value_count; i++) {
-    if (i != side->value && in_one_place(sharing, i, side->value)) array_push(&side->members, sharing->scratch, i);
+    if (i != side->asked.value && in_one_place(sharing, i, side->asked.value))
+      array_push(&side->members, sharing->scratch, i);
   }
   if (!sharing->assignment) return;
-  const BufferPosition *at = &sharing->analysis->flow->values[side->value].definition;
+  const BufferPosition *at = &sharing->analysis->flow->values[side->asked.value].definition;
   side->slice = buffer_assignment_slice(sharing->assignment, at->instruction, at->node);
 }
 
@@ -102,25 +102,25 @@ static void tell_path(Sharing *sharing) {
     members = ARENA_NEW_ARRAY(sharing->scratch, bool, sharing->analysis->flow->value_count + 1);
     for (int64_t i = 0; i < a->members.count; i++) members[a->members.data[i]] = true;
   }
-  SharingPath path = sharing_path(alias, a->value, b->value, members, sharing->scratch);
+  SharingPath path = sharing_path(alias, a->asked.value, b->asked.value, members, sharing->scratch);
   for (int32_t i = 0; i < path.count; i++)
     add_reason(sharing, sharing_step_text(alias, &path.steps[i], sharing->scratch));
   if (path.count == 0)
     add_reason(sharing, arena_printf(sharing->scratch, "result: %s and %s are the caller's, in the same memory",
-                                     name_of(sharing, a->value), name_of(sharing, b->value)));
+                                     name_of(sharing, a->asked.value), name_of(sharing, b->asked.value)));
 }
 
 /* Whose value |value| is, when it is another than was asked for. */
 static const char *bound_text(const Sharing *sharing, int32_t value) {
   for (int i = 0; i < 2; i++) {
-    if (sharing->sides[i].value == value) return "";
+    if (sharing->sides[i].asked.value == value) return "";
   }
   for (int i = 0; i < 2; i++) {
     const Side *side = &sharing->sides[i];
     for (int64_t k = 0; k < side->members.count; k++) {
       if (side->members.data[k] == value)
         return arena_printf(sharing->scratch, "; %s is in the place of %s", name_of(sharing, value),
-                            name_of(sharing, side->value));
+                            name_of(sharing, side->asked.value));
     }
   }
   return "";
@@ -140,8 +140,8 @@ static void tell_refusal(Sharing *sharing, AliasRefusal refusal) {
 
 static void tell_lifetimes(Sharing *sharing) {
   add_reason(sharing,
-             arena_printf(sharing->scratch, "lifetimes: %s, %s", lifetime_text(sharing, sharing->sides[0].value),
-                          lifetime_text(sharing, sharing->sides[1].value)));
+             arena_printf(sharing->scratch, "lifetimes: %s, %s", lifetime_text(sharing, sharing->sides[0].asked.value),
+                          lifetime_text(sharing, sharing->sides[1].asked.value)));
 }
 
 /* --- verdicts --- */
@@ -151,7 +151,7 @@ static void judge_planned(Sharing *sharing) {
   const char *places = arena_printf(sharing->scratch, "%s and %s", place_text(sharing, a), place_text(sharing, b));
   if (slices_overlap(&a->slice, &b->slice)) {
     sharing->verdict = arena_printf(sharing->scratch, "share bytes: %s", places);
-    if (in_one_place(sharing, a->value, b->value)) {
+    if (in_one_place(sharing, a->asked.value, b->asked.value)) {
       tell_path(sharing);
     } else {
       tell_lifetimes(sharing);
@@ -169,7 +169,7 @@ static void judge_planned(Sharing *sharing) {
 
 static void judge_unplanned(Sharing *sharing) {
   AliasRefusal refusal = find_refusal(sharing);
-  if (in_one_place(sharing, sharing->sides[0].value, sharing->sides[1].value)) {
+  if (in_one_place(sharing, sharing->sides[0].asked.value, sharing->sides[1].asked.value)) {
     sharing->verdict = "must share bytes";
     tell_path(sharing);
   } else if (refusal.kind == ALIAS_GRANTED) {
@@ -191,7 +191,7 @@ static Status tell_order(Sharing *sharing, DiagSink *diag) {
   BufferLiveness liveness = buffer_liveness_build(sharing->scratch, points_to, orders.orders[0]);
   const LogicalBuffer *buffers[2];
   for (int i = 0; i < 2; i++) {
-    const BufferPosition *at = &analysis->flow->values[sharing->sides[i].value].definition;
+    const BufferPosition *at = &analysis->flow->values[sharing->sides[i].asked.value].definition;
     buffers[i] = tuple_points_to_buffer(points_to, at->instruction, at->node);
   }
   add_reason(sharing, buffer_liveness_may_interfere(&liveness, buffers[0], buffers[1])
@@ -201,10 +201,10 @@ static Status tell_order(Sharing *sharing, DiagSink *diag) {
 }
 
 static Status judge(Sharing *sharing, DiagSink *diag) {
-  if (sharing->sides[0].value == sharing->sides[1].value) {
+  if (sharing->sides[0].asked.value == sharing->sides[1].asked.value) {
     sharing->verdict = "are one value, in one place";
     add_reason(sharing, arena_printf(sharing->scratch, "forwarding: both are %s, which is passed on",
-                                     name_of(sharing, sharing->sides[0].value)));
+                                     name_of(sharing, sharing->sides[0].asked.value)));
     return STATUS_OK;
   }
   for (int i = 0; i < 2; i++) find_side(sharing, &sharing->sides[i]);
@@ -219,6 +219,7 @@ static Status judge(Sharing *sharing, DiagSink *diag) {
 /* --- forms --- */
 
 static void answer_text(const Sharing *sharing) {
+  for (int i = 0; i < 2; i++) report_asked_name(sharing->out, &sharing->sides[i].asked);
   sb_printf(sharing->out, "%s and %s %s\n", side_name(sharing, 0), side_name(sharing, 1), sharing->verdict);
   for (int64_t i = 0; i < sharing->reasons.count; i++)
     sb_printf(sharing->out, "because of %s\n", sharing->reasons.data[i]);
@@ -241,7 +242,7 @@ static void answer_json(const Sharing *sharing) {
   json_begin_array(&json);
   for (int i = 0; i < 2; i++) {
     json_begin_object(&json);
-    report_json_position(&json, sharing->sides[i].asked);
+    report_json_asked(&json, &sharing->sides[i].asked);
     json_end_object(&json);
   }
   json_end_array(&json);
@@ -271,17 +272,16 @@ Status report_check_explain_sharing(StringView question, DiagSink *diag) {
                     SV_ARG(question));
 }
 
-Status report_explain_sharing(StringBuilder *out, BufferAnalysis *analysis, const BufferAssignment *assignment,
-                              StringView question, ReportFormat format, DiagSink *diag) {
+Status report_explain_sharing(StringBuilder *out, const ReportSubject *subject, StringView question,
+                              ReportFormat format, DiagSink *diag) {
   size_t comma = find_comma(question);
   XLAC_CHECK(comma < question.size);
+  StringView names[2] = {sv_sub(question, 0, comma), sv_sub(question, comma + 1, question.size - comma - 1)};
   Arena *scratch = arena_create();
-  Sharing sharing = {.out = out, .scratch = scratch, .analysis = analysis, .assignment = assignment};
-  Side *a = &sharing.sides[0], *b = &sharing.sides[1];
-  Status status = report_find_value(analysis, sv_sub(question, 0, comma), diag, &a->asked, &a->value);
-  if (status == STATUS_OK)
-    status =
-        report_find_value(analysis, sv_sub(question, comma + 1, question.size - comma - 1), diag, &b->asked, &b->value);
+  Sharing sharing = {.out = out, .scratch = scratch, .analysis = subject->analysis, .assignment = subject->assignment};
+  Status status = STATUS_OK;
+  for (int i = 0; i < 2 && status == STATUS_OK; i++)
+    status = report_find_value(subject, names[i], diag, &sharing.sides[i].asked);
   if (status == STATUS_OK) status = judge(&sharing, diag);
   if (status == STATUS_OK && format == REPORT_JSON) answer_json(&sharing);
   if (status == STATUS_OK && format != REPORT_JSON) answer_text(&sharing);

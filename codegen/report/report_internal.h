@@ -2,8 +2,8 @@
 #ifndef XLAC_CODEGEN_REPORT_REPORT_INTERNAL_H
 #define XLAC_CODEGEN_REPORT_REPORT_INTERNAL_H
 
+#include "codegen/report/analysis_report.h"
 #include "codegen/report/report.h"
-#include "hlo/analysis/buffer_analysis.h"
 #include "hlo/analysis/execution_order.h"
 
 /* "add.3", "while.2{1,0}" */
@@ -40,11 +40,24 @@ typedef struct ReportPlaces {
 MUST_USE Status report_find_instruction(const HloModule *module, StringView name, const ReportPlaces *places,
                                         DiagSink *diag, HloInstruction **out_instruction);
 
-/* What a question names, STATUS_INVALID (code "question") when it is nothing: the value at a position,
- * "while.2{1,0}"; a position of the schedule, by number or by an instruction's name. */
-MUST_USE Status report_find_value(const BufferAnalysis *analysis, StringView text, DiagSink *diag,
-                                  BufferPosition *out_position, int32_t *out_value);
-MUST_USE Status report_find_time(const BufferAnalysis *analysis, StringView text, DiagSink *diag, int64_t *out_time);
+/* A value that a question names. */
+typedef struct AskedValue {
+  BufferPosition position;
+  int32_t value;    /* of the analysis' dataflow */
+  StringView fused; /* what it was called before it became what the position's fusion makes; empty: it is called so */
+} AskedValue;
+
+/* What a question names, STATUS_INVALID (code "question") when it is nothing or has no bytes: the value at a position,
+ * "while.2{1,0}"; a position of the schedule, by number or by an instruction's name.  What became part of a fusion is
+ * found by its name before where the fusion stores it. */
+MUST_USE Status report_find_value(const ReportSubject *subject, StringView text, DiagSink *diag, AskedValue *out);
+MUST_USE Status report_find_time(const ReportSubject *subject, StringView text, DiagSink *diag, int64_t *out_time);
+
+/* "'sum' is made by a fusion, as (add_fusion, {})", a line where the question names what became part of a fusion; else
+ * nothing. */
+void report_asked_name(StringBuilder *out, const AskedValue *asked);
+/* The fields of report_json_position, and "fused", the name asked for, of what became part of a fusion. */
+void report_json_asked(JsonWriter *json, const AskedValue *asked);
 
 /* The fields "instruction" and "index" of an object. */
 void report_json_position(JsonWriter *json, BufferPosition position);

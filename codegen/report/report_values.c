@@ -19,6 +19,18 @@ void report_position(StringBuilder *out, BufferPosition position) {
   sb_append_char(out, ')');
 }
 
+void report_asked_name(StringBuilder *out, const AskedValue *asked) {
+  if (asked->fused.size == 0) return;
+  sb_printf(out, "'%.*s' is made by a fusion, as ", SV_ARG(asked->fused));
+  report_position(out, asked->position);
+  sb_append_char(out, '\n');
+}
+
+void report_json_asked(JsonWriter *json, const AskedValue *asked) {
+  report_json_position(json, asked->position);
+  if (asked->fused.size > 0) json_field_string(json, "fused", asked->fused);
+}
+
 void report_json_position(JsonWriter *json, BufferPosition position) {
   const Shape *shape = position.instruction->shape;
   int64_t path[64];

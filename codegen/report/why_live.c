@@ -5,8 +5,7 @@
 typedef struct WhyLive {
   const BufferAnalysis *analysis;
   Arena *scratch;
-  BufferPosition asked;
-  int32_t value;
+  AskedValue asked;
   int64_t time; /* a position of the schedule */
   bool alive;
   LiveNeeds needs; /* all of them; those that reach |time| are the answer */
@@ -17,7 +16,7 @@ static int64_t schedule_length(const WhyLive *why) {
 }
 
 static BufferPosition definition(const WhyLive *why) {
-  return why->analysis->flow->values[why->value].definition;
+  return why->analysis->flow->values[why->asked.value].definition;
 }
 
 static bool range_holds(const WhyLive *why, LiveRange range) {
@@ -42,9 +41,10 @@ static bool reaches(const WhyLive *why, const LiveNeed *need) {
 
 /* Another value that must be in the same place and is alive then; -1 for none. */
 static int32_t alive_in_its_place(const WhyLive *why) {
+  HloAlias *alias = why->analysis->alias;
   for (int32_t i = 0; i < why->analysis->flow->value_count; i++) {
-    if (i == why->value || !is_alive(why, i)) continue;
-    if (hlo_alias_set(why->analysis->alias, i) == hlo_alias_set(why->analysis->alias, why->value)) return i;
+    if (i == why->asked.value || !is_alive(why, i)) continue;
+    if (hlo_alias_set(alias, i) == hlo_alias_set(alias, why->asked.value)) return i;
   }
   return -1;
 }
@@ -111,15 +111,15 @@ static const char *loop_text(const WhyLive *why, const LiveNeed *need) {
 
 static void answer_text(StringBuilder *out, const WhyLive *why) {
   const HloLiveness *liveness = why->analysis->liveness;
-  BufferPosition made = definition(why);
-  sb_printf(out, "%s is %s at position %lld, '%.*s'\n", position_text(why, why->asked),
-            why->alive ? "alive" : "not alive", (long long)why->time,
-            SV_ARG(why->analysis->ordering->schedule[why->time]->name));
+  BufferPosition made = definition(why), asked = why->asked.position;
+  report_asked_name(out, &why->asked);
+  sb_printf(out, "%s is %s at position %lld, '%.*s'\n", position_text(why, asked), why->alive ? "alive" : "not alive",
+            (long long)why->time, SV_ARG(why->analysis->ordering->schedule[why->time]->name));
   if (!why->analysis->graph->module->is_scheduled)
     sb_append_cstring(out, "the module is not scheduled: positions are those of one order that dependencies allow\n");
-  if (made.instruction != why->asked.instruction || made.node != why->asked.node)
+  if (made.instruction != asked.instruction || made.node != asked.node)
     sb_printf(out, "it is %s, passed on\n", position_text(why, made));
-  for (int32_t i = liveness->first_ranges[why->value]; i < liveness->first_ranges[why->value + 1]; i++) {
+  for (int32_t i = liveness->first_ranges[why->asked.value]; i < liveness->first_ranges[why->asked.value + 1]; i++) {
     sb_printf(out, "alive from %lld to %lld\n",
               (long long)hlo_liveness_first_position(liveness->ranges[i], schedule_length(why)),
               (long long)hlo_liveness_last_position(liveness->ranges[i], schedule_length(why)));
@@ -153,7 +153,7 @@ static void answer_json(StringBuilder *out, const WhyLive *why) {
   const HloLiveness *liveness = why->analysis->liveness;
   json_init(&json, out, true);
   json_begin_object(&json);
-  report_json_position(&json, why->asked);
+  report_json_asked(&json, &why->asked);
   json_field_int(&json, "position", why->time);
   json_field_bool(&json, "alive", why->alive);
   json_key(&json, "defined_at");
@@ -162,7 +162,7 @@ static void answer_json(StringBuilder *out, const WhyLive *why) {
   json_end_object(&json);
   json_key(&json, "live");
   json_begin_array(&json);
-  for (int32_t i = liveness->first_ranges[why->value]; i < liveness->first_ranges[why->value + 1]; i++) {
+  for (int32_t i = liveness->first_ranges[why->asked.value]; i < liveness->first_ranges[why->asked.value + 1]; i++) {
     json_begin_array(&json);
     json_int(&json, hlo_liveness_first_position(liveness->ranges[i], schedule_length(why)));
     json_int(&json, hlo_liveness_last_position(liveness->ranges[i], schedule_length(why)));
@@ -190,18 +190,19 @@ Status report_check_why_live(StringView question, DiagSink *diag) {
                     SV_ARG(question));
 }
 
-Status report_why_live(StringBuilder *out, const BufferAnalysis *analysis, StringView question, ReportFormat format,
+Status report_why_live(StringBuilder *out, const ReportSubject *subject, StringView question, ReportFormat format,
                        DiagSink *diag) {
   size_t at = find_position(question);
   XLAC_CHECK(at > 0);
   Arena *scratch = arena_create();
+  const BufferAnalysis *analysis = subject->analysis;
   WhyLive why = {.analysis = analysis, .scratch = scratch};
-  Status status = report_find_value(analysis, sv_sub(question, 0, at - 1), diag, &why.asked, &why.value);
+  Status status = report_find_value(subject, sv_sub(question, 0, at - 1), diag, &why.asked);
   if (status == STATUS_OK)
-    status = report_find_time(analysis, sv_sub(question, at, question.size - at), diag, &why.time);
+    status = report_find_time(subject, sv_sub(question, at, question.size - at), diag, &why.time);
   if (status == STATUS_OK) {
-    why.alive = is_alive(&why, why.value);
-    why.needs = hlo_liveness_needs(scratch, analysis->flow, analysis->ordering, why.value);
+    why.alive = is_alive(&why, why.asked.value);
+    why.needs = hlo_liveness_needs(scratch, analysis->flow, analysis->ordering, why.asked.value);
     if (format == REPORT_JSON) {
       answer_json(out, &why);
     } else {

@@ -105,7 +105,10 @@ HloInstruction *fused_body_end(FusedBody *body, FusionKind kind, StringView name
   hlo_instruction_set_computation(fusion, HLO_ATTR_CALLS, body->fused);
   hlo_instruction_inherit_metadata(fusion, last);
   fusion->loc = last->loc;
-  for (int64_t i = 0; body->observer != NULL && i < body->members.count; i++)
-    body->observer->fused(body->observer->context, body->members.data[i], fusion);
+  for (int64_t i = 0; body->observer != NULL && i < body->members.count; i++) {
+    HloInstruction *member = body->members.data[i], *copy = pointer_map_get(&body->inside, member);
+    FusedInstruction fused = {member->name, fusion->name, fused_instruction_result(body->fused->root, copy)};
+    body->observer->fused(body->observer->context, &fused);
+  }
   return fusion;
 }

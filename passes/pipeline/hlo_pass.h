@@ -4,6 +4,7 @@
 #define XLAC_PASSES_PIPELINE_HLO_PASS_H
 
 #include "hlo/analysis/buffer_assignment.h"
+#include "hlo/analysis/fused_instruction.h"
 #include "hlo/ir/hlo_module.h"
 #include "hlo/machine/description/machine_abilities.h"
 #include "passes/pipeline/memory_reduction.h"
@@ -15,7 +16,7 @@ typedef struct HloDecisionObserver {
   void *context;
   void (*decided)(void *context, const char *pass, const HloInstruction *producer, const HloInstruction *consumer,
                   bool taken, const char *reason);
-  void (*fused)(void *context, const HloInstruction *member, const HloInstruction *fusion);
+  void (*fused)(void *context, const FusedInstruction *fused);
 } HloDecisionObserver;
 
 /* What becomes of calls back into Python (passes/expand/callback_expander.c). */
