@@ -2,21 +2,21 @@
 
 #include "hlo/ir/leaf_names.h"
 
-static StringView leaf_name(const HloInstruction *instruction, int node, Arena *arena) {
-  int64_t *path = ARENA_NEW_ARRAY(arena, int64_t, shape_depth(instruction->shape) + 1);
-  int depth = shape_node_path(instruction->shape, node, path);
-  StringBuilder name;
-  sb_init(&name, arena);
-  sb_append(&name, instruction->name);
-  for (int i = 0; i < depth; i++) sb_printf(&name, "%s%lld", i == 0 ? "{" : ",", (long long)path[i]);
-  if (depth > 0) sb_append_char(&name, '}');
-  return sb_view(&name);
+static StringView leaf_name(StringView name, const Shape *shape, int node, Arena *arena) {
+  int64_t *path = ARENA_NEW_ARRAY(arena, int64_t, shape_depth(shape) + 1);
+  int depth = shape_node_path(shape, node, path);
+  StringBuilder text;
+  sb_init(&text, arena);
+  sb_append(&text, name);
+  for (int i = 0; i < depth; i++) sb_printf(&text, "%s%lld", i == 0 ? "{" : ",", (long long)path[i]);
+  if (depth > 0) sb_append_char(&text, '}');
+  return sb_view(&text);
 }
 
-static void add_leaves(const HloInstruction *instruction, Arena *arena, TensorLeaf *leaves, int64_t *count) {
-  for (int node = 0; node < shape_node_count(instruction->shape); node++) {
-    const Shape *shape = shape_node(instruction->shape, node);
-    if (!shape_is_tuple(shape)) leaves[(*count)++] = (TensorLeaf){leaf_name(instruction, node, arena), shape, -1};
+static void add_leaves(StringView name, const Shape *of, Arena *arena, TensorLeaf *leaves, int64_t *count) {
+  for (int node = 0; node < shape_node_count(of); node++) {
+    const Shape *shape = shape_node(of, node);
+    if (!shape_is_tuple(shape)) leaves[(*count)++] = (TensorLeaf){leaf_name(name, of, node, arena), shape, -1};
   }
 }
 
@@ -41,10 +41,14 @@ ModuleLeaves module_leaves(const HloModule *module, const BufferAssignment *assi
   int64_t parameter_count;
   leaves.parameter_names = hlo_parameter_leaf_names(module, arena, &parameter_count);
   leaves.parameters = ARENA_NEW_ARRAY(arena, TensorLeaf, parameter_count);
-  for (int64_t i = 0; i < parameters->count; i++)
-    add_leaves(parameters->data[i], arena, leaves.parameters, &leaves.parameter_count);
-  leaves.results = ARENA_NEW_ARRAY(arena, TensorLeaf, shape_leaf_count(module->entry->root->shape));
-  add_leaves(module->entry->root, arena, leaves.results, &leaves.result_count);
+  for (int64_t i = 0; i < parameters->count; i++) {
+    const HloInstruction *parameter = parameters->data[i];
+    add_leaves(parameter->name, parameter->shape, arena, leaves.parameters, &leaves.parameter_count);
+  }
+  const HloInstruction *root = module->entry->root;
+  StringView result_name = module->result_name.size > 0 ? module->result_name : root->name;
+  leaves.results = ARENA_NEW_ARRAY(arena, TensorLeaf, shape_leaf_count(root->shape));
+  add_leaves(result_name, root->shape, arena, leaves.results, &leaves.result_count);
   leaves.result_count -= module->prepared_count; /* no run's */
   leaves.is_read_before = ARENA_NEW_ARRAY(arena, bool, parameter_count);
   leaves.is_read_by_runs = ARENA_NEW_ARRAY(arena, bool, parameter_count);

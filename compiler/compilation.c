@@ -235,8 +235,14 @@ static WholeShapes whole_shapes(const Compilation *compilation) {
   return (WholeShapes){parameters, results};
 }
 
+/* Before the first passes: results are known to callers by it. */
+static void note_result_name(HloModule *module) {
+  if (module->result_name.size == 0) module->result_name = module->entry->root->name;
+}
+
 Status compilation_partition(Compilation *compilation) {
   HloModule *module = compilation->module;
+  note_result_name(module);
   if (module->num_partitions <= 1 || !hlo_module_is_to_be_partitioned(module)) return STATUS_OK;
   double start = monotonic_seconds();
   compilation->whole = whole_shapes(compilation);
@@ -257,6 +263,7 @@ Status compilation_partition(Compilation *compilation) {
 Status compilation_run_passes(Compilation *compilation) {
   double start = monotonic_seconds();
   compilation->draft = new_draft(compilation, compilation->arena);
+  note_result_name(compilation->module);
   compilation->result_sharding = hlo_instruction_sharding(compilation->module->entry->root);
   PassCallbacks callbacks;
   HloPipelineOptions options = pipeline_options(compilation, &callbacks);

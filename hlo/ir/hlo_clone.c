@@ -173,6 +173,7 @@ static void copy_aliases(HloModule *copy, const HloModule *module) {
 static void copy_header(HloModule *copy, const HloModule *module) {
   Arena *arena = copy->arena;
   copy->loc = module->loc;
+  copy->result_name = sv_copy(arena, module->result_name);
   copy->is_scheduled = module->is_scheduled;
   copy->entry_layout = module->entry_layout;
   copy->entry_layout.parameters =

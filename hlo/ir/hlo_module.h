@@ -69,6 +69,7 @@ struct HloModule {
   SourceLoc loc;
   HloComputationArray computations; /* text order: callees before callers */
   HloComputation *entry;
+  StringView result_name; /* what the entry's root was called before passes; empty: there were none yet */
   bool is_scheduled;
   EntryLayout entry_layout;
   ARRAY(InputOutputAlias) aliases;

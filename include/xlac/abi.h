@@ -53,7 +53,7 @@ typedef enum XlacType {
 
 /* One leaf of the parameters or results, tuples flattened depth first. */
 typedef struct XlacTensor {
-  const char *name; /* HLO name of the parameter (with the tuple path), of the root for results */
+  const char *name; /* HLO name of the parameter (with the tuple path), of the root as written for results */
   int32_t type;     /* XlacType */
   int32_t rank;
   const int64_t *dims;
