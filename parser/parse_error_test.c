@@ -306,6 +306,14 @@ static void misspellings_are_recognised(void **state) {
   check_note("a = f32[] add(1, 2)", "a constant is an instruction: c = f32[] constant(1)");
 }
 
+static void words_of_the_language_that_name_an_instruction_are_told_another_way(void **state) {
+  (void)state;
+  check_note("inf = f32[] constant(inf)\nb = f32[] negate(inf)", "'%inf' would do");
+  check_note("nan = f32[] constant(nan)\nROOT b = f32[] add(nan, nan)", "'%nan' would do");
+  check_note("f32 = f32[] parameter(0)\nb = f32[] negate(f32)", "'f32_' would do");
+  check_note("%f32 = f32[] parameter(0)", "'f32_' would do");
+}
+
 /* --- limits --- */
 
 static const char *repeat(Arena *arena, const char *head, const char *text, int64_t count) {
@@ -399,6 +407,7 @@ int main(void) {
       cmocka_unit_test(computations_are_checked),
       cmocka_unit_test(header_is_checked),
       cmocka_unit_test(misspellings_are_recognised),
+      cmocka_unit_test(words_of_the_language_that_name_an_instruction_are_told_another_way),
       cmocka_unit_test(deep_nesting_is_one_error),
       cmocka_unit_test(errors_are_limited),
       cmocka_unit_test(inferred_tuples_are_limited),

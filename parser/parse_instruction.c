@@ -450,9 +450,12 @@ static Status refuse_name(Parser *parser, InstructionDraft *draft) {
     parse_note(parser, NO_LOC, "put a blank before '='");
     return status;
   }
+  if (draft->name.size > 0 && token.kind == TOKEN_TYPE) return check_instruction_name(parser, token.text, here(parser));
   if (draft->name.size > 0) {
-    return parse_error(parser, here(parser), "parse-name", "'%.*s' cannot name an instruction: it is a %s",
-                       SV_ARG(token.text), reserved_kind(&token));
+    Status status = parse_error(parser, here(parser), "parse-name",
+                                "'%.*s' cannot name an instruction: it is a keyword", SV_ARG(token.text));
+    parse_note(parser, NO_LOC, "'%%%.*s' would do", SV_ARG(token.text));
+    return status;
   }
   return parse_expected(parser, "an instruction or '}'");
 }

@@ -37,7 +37,8 @@ bool at_name(const Parser *parser) {
 }
 
 bool at_reserved(const Parser *parser) {
-  return at(parser, TOKEN_TYPE) || at(parser, TOKEN_KEYWORD);
+  return at(parser, TOKEN_TYPE) || at(parser, TOKEN_KEYWORD) ||
+         (at(parser, TOKEN_NAN) && sv_equal_cstring(current(parser)->text, "nan"));
 }
 
 const char *reserved_kind(const Token *token) {

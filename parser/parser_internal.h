@@ -130,7 +130,7 @@ bool at_attribute(const Parser *parser, const char *name);
 MUST_USE Status expect_attribute(Parser *parser, const char *name);
 bool at_word(const Parser *parser, const char *word);
 bool at_name(const Parser *parser);            /* identifier or %name or name: */
-bool at_reserved(const Parser *parser);        /* a type or a keyword: a name only after '%' */
+bool at_reserved(const Parser *parser);        /* a type or a keyword, "nan" too: a name only after '%' */
 const char *reserved_kind(const Token *token); /* of such a token: "type" or "keyword" */
 MUST_USE Status expect_name(Parser *parser, const char *what, StringView *out_name);
 
