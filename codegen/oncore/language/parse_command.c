@@ -19,6 +19,11 @@ static bool find_verb(StringView word, PlanVerb *out_verb) {
   return false;
 }
 
+void plan_offer_verbs(NearestWord *nearest) {
+  for (int v = PLAN_LOAD; v <= PLAN_BARRIER; v++)
+    nearest_word_offer(nearest, sv_from_cstring(plan_verb_text((PlanVerb)v)));
+}
+
 bool plan_at_command(const PlanReader *reader) {
   PlanVerb verb;
   const PlanToken *token = plan_peek(reader);
@@ -129,11 +134,21 @@ static PrimitiveType ref_type(const PlanReader *reader, const PlanRef *ref) {
   return ref->is_memory ? reader->memories.data[ref->number].type : reader->tensors.data[ref->number].tensor.type;
 }
 
+static StringView ref_name(const PlanReader *reader, const PlanRef *ref) {
+  return ref->is_memory ? reader->memories.data[ref->number].name : reader->tensors.data[ref->number].tensor.name;
+}
+
+/* "33", "at most 33" */
+static const char *size_text(const PlanReader *reader, const PlanRange *range) {
+  return arena_printf(reader->arena, "%s%" PRId64, range->is_ragged ? "at most " : "", range->extent);
+}
+
 /* The ranges of more than one element of a transfer's two sides are alike. */
 static bool check_transfer(PlanReader *reader, const PlanCommand *command) {
   const PlanRef *a = &command->targets[0], *b = &command->sources[0];
   if (ref_type(reader, a) != ref_type(reader, b))
-    return plan_fail(reader, command->loc, "plan-operands", "types differ: %s and %s", type_text(ref_type(reader, a)),
+    return plan_fail(reader, command->loc, "plan-operands", "types differ: '%.*s' is of %s, '%.*s' of %s",
+                     SV_ARG(ref_name(reader, a)), type_text(ref_type(reader, a)), SV_ARG(ref_name(reader, b)),
                      type_text(ref_type(reader, b)));
   int32_t i = 0, k = 0;
   for (;; i++, k++) {
@@ -142,7 +157,9 @@ static bool check_transfer(PlanReader *reader, const PlanCommand *command) {
     if (i == a->range_count || k == b->range_count) break;
     if (!plan_range_same_size(&a->ranges[i], &b->ranges[k]))
       return plan_fail(reader, command->loc, "plan-operands",
-                       "the two sides differ in size along axis %d of the target", i);
+                       "the two sides differ in size: %s elements of '%.*s' along an axis, %s of '%.*s'",
+                       size_text(reader, &a->ranges[i]), SV_ARG(ref_name(reader, a)), size_text(reader, &b->ranges[k]),
+                       SV_ARG(ref_name(reader, b)));
   }
   if (i == a->range_count && k == b->range_count) return true;
   return plan_fail(reader, command->loc, "plan-operands", "the two sides differ in their axes");

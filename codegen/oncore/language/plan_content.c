@@ -501,6 +501,16 @@ static void check_seen(Follower *f, int32_t number, const TileAccess *access, co
                             SV_ARG(content_ref_name(f, ref)), access->value));
 }
 
+/* Axes are counted as under 'pipeline', where names of rings are those of a slot. */
+static void tell_extent(Follower *f, int32_t number, const PlanRef *ref, int32_t axis, int64_t covered, int64_t held) {
+  bool is_ring = !ref->is_memory && f->plan->tensors[ref->number].kind == PLAN_RING;
+  content_tell(
+      f, number,
+      arena_printf(f->arena,
+                   "covers %" PRId64 " points along axis %d of %s'%.*s', which has %" PRId64 " elements there", covered,
+                   is_ring ? axis - 1 : axis, is_ring ? "a slot of " : "", SV_ARG(content_ref_name(f, ref)), held));
+}
+
 /* Along each axis the operand has as many elements as the command covers: tiles are walked by their own strides. */
 static bool fits_axes(Follower *f, int32_t number, const TileAccess *access, const PlanRef *ref) {
   const PlanCommand *command = &f->plan->commands[number];
@@ -514,10 +524,7 @@ static bool fits_axes(Follower *f, int32_t number, const TileAccess *access, con
     int64_t covered = is_window ? tile_window_extent(&windows, i, extents) : extents[access->axes[i]];
     int64_t held = content_extent(f, number, &ref->ranges[first + i]);
     if (covered == held) continue;
-    content_tell(f, number,
-                 arena_printf(f->arena,
-                              "covers %" PRId64 " points along axis %d of '%.*s', which has %" PRId64 " elements there",
-                              covered, first + i, SV_ARG(content_ref_name(f, ref)), held));
+    tell_extent(f, number, ref, first + i, covered, held);
     return false;
   }
   int64_t parts = access->parts == 1 ? 1 : content_extent(f, number, &ref->ranges[ref->range_count - 1]);

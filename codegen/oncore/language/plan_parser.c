@@ -5,7 +5,6 @@
 #include <stdarg.h>
 
 #include "base/checked_math.h"
-#include "base/nearest_word.h"
 #include "codegen/kernel/kernel_strip.h"
 #include "codegen/oncore/language/plan_parser_internal.h"
 
@@ -261,6 +260,17 @@ static bool parse_pipeline(PlanReader *reader, ForHead *head) {
   return plan_need_mark(reader, ")");
 }
 
+/* The ':' at the end of a loop's head, where a word may be a misspelt part of it. */
+static bool need_colon(PlanReader *reader) {
+  const PlanToken *token = plan_peek(reader);
+  if (plan_need_mark(reader, ":")) return true;
+  NearestWord nearest = nearest_word_begin(token->text);
+  nearest_word_offer(&nearest, SV("pipeline"));
+  nearest_word_offer(&nearest, SV("with"));
+  if (token->kind == PLAN_TOKEN_NAME) nearest_word_note(&nearest, reader->diag);
+  return false;
+}
+
 /* with t in A[a:b]: t is A's slices a … b along axis 0, one after the other. */
 static bool parse_with(PlanReader *reader, ForHead *head) {
   NameBinding binding = {.kind = NAME_SLOT, .first_loop = head->first_loop, .last_loop = head->last_loop};
@@ -319,7 +329,7 @@ static bool parse_head(PlanReader *reader, ForHead *head) {
       if (!parse_with(reader, head)) return false;
     } while (plan_take_mark(reader, ","));
   }
-  if (!check_ahead(reader, head) || !plan_need_mark(reader, ":") || !end_statement(reader)) return false;
+  if (!check_ahead(reader, head) || !need_colon(reader) || !end_statement(reader)) return false;
   reader->pipeline_slots = head->has_pipeline && !has_with ? (int32_t)min_i64(head->depth, INT32_MAX) : 0;
   reader->pipeline_first = head->first_loop;
   return true;
@@ -440,6 +450,17 @@ static bool next_is_mark(const PlanReader *reader, const char *mark) {
          sv_equal_cstring(next->text, mark);
 }
 
+static bool refuse_statement(PlanReader *reader) {
+  const PlanToken *token = plan_peek(reader);
+  NearestWord nearest = nearest_word_begin(token->text);
+  for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++)
+    nearest_word_offer(&nearest, sv_from_cstring(statements[i].word));
+  plan_offer_verbs(&nearest);
+  plan_expected(reader, "a statement");
+  if (token->kind == PLAN_TOKEN_NAME) nearest_word_note(&nearest, reader->diag);
+  return false;
+}
+
 /* Whether the statement has a block, which has been read after the line's end. */
 static bool parse_statement(PlanReader *reader) {
   const Statement *statement = find_statement(reader);
@@ -456,7 +477,7 @@ static bool parse_statement(PlanReader *reader) {
   } else if (plan_at_command(reader)) {
     ok = plan_parse_command(reader);
   } else {
-    ok = plan_expected(reader, "a statement");
+    ok = refuse_statement(reader);
   }
   if (ok) ok = end_statement(reader);
   if (!ok) skip_to_line_end(reader);

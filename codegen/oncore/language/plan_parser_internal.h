@@ -2,6 +2,7 @@
 #ifndef XLAC_CODEGEN_ONCORE_LANGUAGE_PLAN_PARSER_INTERNAL_H
 #define XLAC_CODEGEN_ONCORE_LANGUAGE_PLAN_PARSER_INTERNAL_H
 
+#include "base/nearest_word.h"
 #include "codegen/oncore/language/plan_lexer.h"
 #include "codegen/oncore/language/plan_parser.h"
 
@@ -169,6 +170,7 @@ bool plan_parse_free(PlanReader *reader);
 /* Those that 'ahead' leaves out of this phase are read and dropped. */
 bool plan_parse_command(PlanReader *reader);
 bool plan_at_command(const PlanReader *reader);
+void plan_offer_verbs(NearestWord *nearest); /* all of them */
 
 /* Gives |command| of a program, whose operands were read and whose 'body' stands at |loc|, its operation
  * (program_command.c). */

@@ -134,9 +134,13 @@ static Status build_transfer(TileBuilder *builder) {
 
 /* A Tensor that is computed with has the axes of its access. */
 static Status check_axes(const TileBuilder *builder, const PlanRef *ref, int32_t axis_count) {
+  if (ref->is_memory) return mismatch(builder, "a computation has no operands in memory");
   const PlanTensor *tensor = &builder->plan->tensors[ref->number];
-  if (!ref->is_memory && tensor->rank - (tensor->kind == PLAN_RING ? 1 : 0) == axis_count) return STATUS_OK;
-  return mismatch(builder, "an operand has the wrong number of axes");
+  int32_t rank = tensor->rank - (tensor->kind == PLAN_RING ? 1 : 0);
+  if (rank == axis_count) return STATUS_OK;
+  return mismatch(builder,
+                  arena_printf(builder->plan->arena, "'%.*s' is of rank %d where the operation works on rank %d",
+                               SV_ARG(tensor->name), rank, axis_count));
 }
 
 /* --- guarded loads and gathers: the Kernel's load for a range of points --- */
@@ -241,8 +245,11 @@ static Status bind_accesses(TileBuilder *builder) {
       return mismatch(builder, access->is_written ? "a target is missing" : "a source is missing");
     const PlanRef *ref = access->is_written ? &command->targets[place] : &command->sources[place];
     if (ref->is_memory) return mismatch(builder, "a computation has no operands in memory");
-    if (builder->plan->tensors[ref->number].type != access->type)
-      return mismatch(builder, "an operand has the wrong type");
+    const PlanTensor *tensor = &builder->plan->tensors[ref->number];
+    if (tensor->type != access->type)
+      return mismatch(builder,
+                      arena_printf(builder->plan->arena, "'%.*s' is of type %s where the operation works on %s",
+                                   SV_ARG(tensor->name), type_text(tensor->type), type_text(access->type)));
     KernelBufferRole role = !access->is_written ? KERNEL_OPERAND : KERNEL_IN_PLACE;
     if (access->kind == TILE_STORE || access->kind == TILE_INDEX) role = KERNEL_RESULT;
     if (tile_ref_is_seen(builder->plan, access, ref))
