@@ -1,7 +1,9 @@
 /* Numbers: the patterns of the lexer and the conversion to double. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked_math.h"
 #include "parser/hlo_lexer.h"
 
 bool number_scan_integer(const char **cursor, const char *end, int64_t *out_value) {
@@ -51,58 +53,47 @@ const char *number_match_decimal(const char *cursor, const char *end) {
  * 768). */
 enum { MAX_DIGITS = 800, EXPONENT_LIMIT = 100000 };
 
-/* The general case: at most MAX_DIGITS significant digits and a sticky one go through strtod, so the copy is bounded.
- */
-static double convert_slowly(const char *c, const char *end) {
-  char buffer[MAX_DIGITS + 32];
-  int count = 0;
-  int64_t exponent = 0;
+/* Digits with a power of ten: what stands before 'e'. */
+typedef struct Significand {
+  char digits[MAX_DIGITS + 32]; /* without leading zeroes; room for "e-100000" after them */
+  int count;                    /* 0: the number is zero */
+  int64_t exponent;
+} Significand;
+
+/* At most MAX_DIGITS digits and a sticky one, which says that there was more. */
+static void read_significand(const char *c, const char *end, Significand *out) {
   bool fraction = false, sticky = false;
-  bool negative = *c == '-';
-  if (negative) c++;
-  for (; c < end && (char_is_digit(*c) || *c == '.'); c++) {
+  out->count = 0;
+  out->exponent = 0;
+  for (; c < end; c++) {
     if (*c == '.') {
       fraction = true;
-    } else if (count == 0 && *c == '0') {
-      exponent -= fraction;
-    } else if (count < MAX_DIGITS) {
-      buffer[count++] = *c;
-      exponent -= fraction;
+    } else if (out->count == 0 && *c == '0') {
+      out->exponent -= fraction;
+    } else if (out->count < MAX_DIGITS) {
+      out->digits[out->count++] = *c;
+      out->exponent -= fraction;
     } else {
       sticky = sticky || *c != '0';
-      exponent += !fraction;
+      out->exponent += !fraction;
     }
   }
-  if (count == 0) return negative ? -0.0 : 0.0;
-  if (sticky) {
-    buffer[count++] = '1';
-    exponent--;
-  }
-  if (c < end) { /* at 'e' */
-    c++;
-    bool minus = *c == '-';
-    if (*c == '-' || *c == '+') c++;
-    int64_t written = 0;
-    for (; c < end; c++) {
-      if (written < (INT64_MAX - 9) / 10) written = written * 10 + (*c - '0');
-    }
-    if (__builtin_add_overflow(exponent, minus ? -written : written, &exponent))
-      exponent = minus ? INT64_MIN : INT64_MAX;
-  }
-  if (exponent > EXPONENT_LIMIT) exponent = EXPONENT_LIMIT;
-  if (exponent < -EXPONENT_LIMIT) exponent = -EXPONENT_LIMIT;
-  buffer[count++] = 'e';
-  if (exponent < 0) buffer[count++] = '-';
-  uint64_t magnitude = (uint64_t)(exponent < 0 ? -exponent : exponent);
-  char digits[8];
-  int digit_count = 0;
-  do {
-    digits[digit_count++] = (char)('0' + magnitude % 10);
-    magnitude /= 10;
-  } while (magnitude);
-  while (digit_count > 0) buffer[count++] = digits[--digit_count];
-  buffer[count] = 0;
-  double value = strtod(buffer, NULL);
+  if (!sticky) return;
+  out->digits[out->count++] = '1';
+  out->exponent--;
+}
+
+/* The general case, by strtod, from a copy that is bounded: the digits in [c, end) times ten to the power of
+ * |written|. */
+static double convert_slowly(const char *c, const char *end, int64_t written) {
+  Significand number;
+  bool negative = *c == '-';
+  read_significand(negative ? c + 1 : c, end, &number);
+  if (number.count == 0) return negative ? -0.0 : 0.0;
+  int64_t exponent = max_i64(-EXPONENT_LIMIT, min_i64(number.exponent + written, EXPONENT_LIMIT));
+  char *rest = number.digits + number.count;
+  snprintf(rest, sizeof number.digits - (size_t)number.count, "e%d", (int)exponent);
+  double value = strtod(number.digits, NULL);
   return negative ? -value : value;
 }
 
@@ -116,7 +107,8 @@ static bool convert_exactly(uint64_t mantissa, int64_t exponent, double *out_val
   return true;
 }
 
-/* An exponent at |c|: its value, clamped, and what is after it; NULL when there is none. */
+/* An exponent at |c|: its value, and what is after it; NULL when there is none.  What comes near 2^63 is cut off: more
+ * than any number of digits makes up for. */
 static const char *scan_exponent(const char *c, const char *end, int64_t *out_value) {
   if (c == end || (*c | 0x20) != 'e') return NULL;
   c++;
@@ -125,7 +117,7 @@ static const char *scan_exponent(const char *c, const char *end, int64_t *out_va
   if (c == end || !char_is_digit(*c)) return NULL;
   int64_t value = 0;
   for (; c < end && char_is_digit(*c); c++) {
-    if (value < EXPONENT_LIMIT) value = value * 10 + (*c - '0');
+    if (value < INT64_MAX / 20) value = value * 10 + (*c - '0');
   }
   *out_value = negative ? -value : value;
   return c;
@@ -160,13 +152,13 @@ bool number_scan(const char **cursor, const char *end, Number *out_number) {
     *cursor = c;
     return true;
   }
-  if (behind) c = behind;
   double value;
   if (digit_count <= 19 && convert_exactly(mantissa, exponent + written, &value)) {
     value = negative ? -value : value;
   } else {
-    value = convert_slowly(start, c);
+    value = convert_slowly(start, c, written);
   }
+  if (behind) c = behind;
   *out_number = (Number){.real = value};
   *cursor = c;
   return true;

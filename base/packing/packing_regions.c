@@ -208,6 +208,30 @@ static Turn next_turn(const PartSolution *solutions, int64_t count, int64_t p, P
   return turn;
 }
 
+/* Lowers the parts' solutions while there is work left, the highest first: nothing is gained by lowering one below
+ * another that stays.  |bound|: no placement of all parts is lower; the one found by now is returned.  From |enough| on
+ * there is nothing to gain. */
+static int64_t improve_parts(Solver *solver, PartSolution *solutions, int64_t count, PartAim aim, int64_t enough,
+                             int64_t bound) {
+  int turns = 0; /* in which the highest part did not come down */
+  for (int64_t stuck = -1;;) {
+    int64_t p = highest_solution(solutions, count, aim.goal);
+    if (bound >= enough) break;
+    if (p < 0 || solutions[p].height <= solutions[p].bound || solver->work.left <= 0) break;
+    int64_t before = solutions[p].height;
+    turns = p == stuck ? turns + 1 : 0;
+    Turn turn = next_turn(solutions, count, p, aim, solver->work.left, turns);
+    solver->work.left -= turn.work.left;
+    part_solution_improve(&solutions[p], turn.aim, &turn.work);
+    solver->work.left += turn.work.left;
+    bound = max_i64(bound, solutions[p].bound);
+    if (!aim.is_capacity) aim.goal = max_i64(aim.goal, bound);
+    if (solutions[p].height == before && turn.is_last) break;
+    stuck = solutions[p].height == before ? p : -1;
+  }
+  return bound;
+}
+
 /* Places the items whose regions[] is |region| in it; their offsets go to |offsets|.  Region 0: as low as the work
  * allows, SEARCH_FOUND; |out_bound|: no placement of these items is lower.  Others: within their capacity, or
  * SEARCH_NONE (proved impossible) or SEARCH_LIMIT. */
@@ -235,23 +259,7 @@ static SearchResult solve_region(Solver *solver, const int32_t *regions, int32_t
   aim.goal = max_i64(aim.goal, aim.is_capacity ? 0 : bound);
   for (int64_t p = 0; p < parts.count; p++)
     solutions[p] = part_solution_first(scratch, &parts.data[p], aim.goal, &solver->work);
-  /* The highest first: nothing is gained by lowering one below another that stays. */
-  int turns = 0; /* in which the highest part did not come down */
-  for (int64_t stuck = -1;;) {
-    int64_t p = highest_solution(solutions, parts.count, aim.goal);
-    if (region == 0 && bound >= solver->standing) break; /* that one is as low as can be */
-    if (p < 0 || solutions[p].height <= solutions[p].bound || solver->work.left <= 0) break;
-    int64_t before = solutions[p].height;
-    turns = p == stuck ? turns + 1 : 0;
-    Turn turn = next_turn(solutions, parts.count, p, aim, solver->work.left, turns);
-    solver->work.left -= turn.work.left;
-    part_solution_improve(&solutions[p], turn.aim, &turn.work);
-    solver->work.left += turn.work.left;
-    bound = max_i64(bound, solutions[p].bound);
-    if (!aim.is_capacity) aim.goal = max_i64(aim.goal, bound);
-    if (solutions[p].height == before && turn.is_last) break;
-    stuck = solutions[p].height == before ? p : -1;
-  }
+  bound = improve_parts(solver, solutions, parts.count, aim, region == 0 ? solver->standing : INT64_MAX, bound);
   *out_height = 0;
   for (int64_t p = 0; p < parts.count; p++) {
     for (int32_t i = 0; i < parts.data[p].item_count; i++) offsets[parts.data[p].number[i]] = solutions[p].offsets[i];
