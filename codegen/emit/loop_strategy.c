@@ -394,8 +394,10 @@ static int unroll_factor(const Kernel *kernel, const VecTarget *target, int dim)
 #define STREAM_REGISTERS 2
 
 static VectorWalk walk_along(const Kernel *kernel, const VecTarget *target, int dim, int native) {
-  VectorWalk walk = {.dim = dim, .stream_count = memory_stream_count(kernel, dim), .ahead_dim = -1};
-  if (walk.stream_count == 1) walk.ahead = memory_ahead(kernel, dim);
+  VectorWalk walk = {.dim = dim,
+                     .stream_count = memory_stream_count(kernel, dim),
+                     .ahead = memory_ahead(kernel, dim),
+                     .ahead_dim = -1};
   int64_t extent = kernel->dims[dim].extent;
   int lanes = native * unroll_factor(kernel, target, dim);
   if (walk.stream_count > 1) lanes = (int)min_i64(lanes, native * STREAM_REGISTERS);

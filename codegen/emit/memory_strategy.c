@@ -48,8 +48,9 @@ int memory_stream_count(const Kernel *kernel, int dim) {
 
 /* --- asking ahead --- */
 
-#define AHEAD_BYTES 8192      /* two pages: the hardware stops at the end of each */
-#define AHEAD_FROM_BYTES 4096 /* of a row, at least */
+#define AHEAD_BYTES 8192         /* two pages: the hardware stops at the end of each */
+#define STREAMS_AHEAD_BYTES 2048 /* of each of several places at once: further on they push one another out */
+#define AHEAD_FROM_BYTES 4096    /* of a row, at least */
 
 static int64_t buffer_bytes(const Kernel *kernel, int32_t buffer) {
   return kernel->buffers[buffer].element_count * type_storage_bytes(kernel->buffers[buffer].type);
@@ -73,7 +74,7 @@ static int64_t folded_ahead(const Kernel *kernel, int dim) {
     if (kernel->dims[dim].extent * bytes < AHEAD_FROM_BYTES) return 0;
     if (buffer_bytes(kernel, value->buffer) < STREAMED_BYTES) return 0;
   }
-  return AHEAD_BYTES;
+  return memory_stream_count(kernel, dim) > 1 ? STREAMS_AHEAD_BYTES : AHEAD_BYTES;
 }
 
 #define FUNCTIONS_AHEAD_BYTES 4096 /* their vectors are few in the time that memory takes */
