@@ -171,14 +171,18 @@ bool lowering_apply_positions(Lowering *lowering, HloOpcode opcode, PrimitiveTyp
 
 /* --- constants --- */
 
-/* By dimension the step from an index to the next one. */
-static void find_steps(const Literal *literal, int64_t *out_steps) {
+/* By dimension the step from an index to the next one; false where one is beyond MOST_POSITION. */
+static bool find_steps(const Literal *literal, int64_t *out_steps) {
   const Shape *shape = literal->shape;
-  int64_t distance = 1;
+  int64_t distance = 1, first = literal_get_int(literal, 0);
   for (int i = shape->rank - 1; i >= 0; i--) {
-    out_steps[i] = shape->dims[i] > 1 ? literal_get_int(literal, distance) - literal_get_int(literal, 0) : 0;
+    out_steps[i] = 0;
+    if (shape->dims[i] > 1 && __builtin_sub_overflow(literal_get_int(literal, distance), first, &out_steps[i]))
+      return false;
+    if (out_steps[i] < -MOST_POSITION || out_steps[i] > MOST_POSITION) return false;
     distance *= shape->dims[i];
   }
+  return true;
 }
 
 static bool has_steps(const Literal *literal, const int64_t *steps) {
@@ -203,11 +207,7 @@ bool lowering_constant_position(Lowering *lowering, const Literal *literal, cons
   if (count == 0 || count > MOST_CONSTANT_ELEMENTS || !shape_has_default_layout(shape)) return false;
   int64_t ends[] = {literal_get_int(literal, 0), literal_get_int(literal, count - 1)};
   if (min_i64(ends[0], ends[1]) < -MOST_POSITION || max_i64(ends[0], ends[1]) > MOST_POSITION) return false;
-  find_steps(literal, steps);
-  for (int i = 0; i < shape->rank; i++) {
-    if (steps[i] < -MOST_POSITION || steps[i] > MOST_POSITION) return false;
-  }
-  if (!has_steps(literal, steps)) return false;
+  if (!find_steps(literal, steps) || !has_steps(literal, steps)) return false;
   IndexExpr sum = index_constant(ends[0]);
   for (int i = 0; i < shape->rank; i++)
     sum = index_add(&lowering->draft.space, sum, index_scale(&lowering->draft.space, index[i], steps[i]));
