@@ -45,7 +45,6 @@ def factorial_tail(first, sign=1):
 TANH_STEP = 1 / 2
 ROOT = sqrt(mpf(2))
 QUARTER = (pi / 4) ** 2
-PIECE = (pi / 32) ** 2
 Z_LOG = ((ROOT - 1) / (ROOT + 1)) ** 2
 Z_ATAN = (ROOT - 1) ** 2
 UNIT = lambda x: mpf(1)
@@ -102,13 +101,9 @@ FITS = [
     ("log_middle", "(log((1 + s) / (1 - s)) - 2s) / s³ in s²", lambda z: series(lambda k: mpf(2) / (2 * k + 3), z), 0, Z_LOG, 5, lambda z: z / 2),
     ("log_double", "the same", lambda z: series(lambda k: mpf(2) / (2 * k + 3), z), 0, Z_LOG, 7, lambda z: z / 2),
     ("log_pair", "the same without its first term 2/3, over s²", lambda z: series(lambda k: mpf(2) / (2 * k + 5), z), 0, Z_LOG, 8, lambda z: z * z / 2),
-    ("sin_piece", "(sin r - r) / r³ in r², |r| <= π/32", lambda z: -factorial_tail(3, -1)(z), 0, PIECE * 1.01, 2, lambda z: z),
-    ("sin_single", "(sin r - r) / r³ in r², |r| <= π/4", lambda z: -factorial_tail(3, -1)(z), 0, QUARTER * 1.002, 3, lambda z: z),
-    ("sin_double", "the same", lambda z: -factorial_tail(3, -1)(z), 0, QUARTER * 1.00001, 7, lambda z: z),
+    ("sin_double", "(sin r - r) / r³ in r², |r| <= π/4", lambda z: -factorial_tail(3, -1)(z), 0, QUARTER * 1.00001, 7, lambda z: z),
     ("sin_middle", "the same", lambda z: -factorial_tail(3, -1)(z), 0, QUARTER * 1.00001, 4, lambda z: z),
-    ("cos_piece", "(cos r - 1) / r² in r², |r| <= π/32", lambda z: -factorial_tail(2, -1)(z), 0, PIECE * 1.01, 2, lambda z: z),
-    ("cos_single", "(cos r - 1 + r²/2) / r⁴ in r²", factorial_tail(4, -1), 0, QUARTER * 1.002, 3, lambda z: z * z),
-    ("cos_middle", "the same", factorial_tail(4, -1), 0, QUARTER * 1.00001, 4, lambda z: z * z),
+    ("cos_middle", "(cos r - 1 + r²/2) / r⁴ in r²", factorial_tail(4, -1), 0, QUARTER * 1.00001, 4, lambda z: z * z),
     ("cos_double", "the same", factorial_tail(4, -1), 0, QUARTER * 1.00001, 6, lambda z: z * z),
     ("atan_middle", "(atan t - t) / t³ in t², |t| <= tan(π/8)", lambda z: series(lambda k: mpf(-1) ** (k + 1) / (2 * k + 3), z), 0, Z_ATAN, 6, lambda z: z),
     ("atan_double", "the same", lambda z: series(lambda k: mpf(-1) ** (k + 1) / (2 * k + 3), z), 0, Z_ATAN, 11, lambda z: z),
@@ -122,6 +117,19 @@ FITS = [
     ("erfc_single", "erfc(x) exp(x²) in (x - 3) / (x + 3), 0 <= x <= 10.07", erfc_over(3), -1, place_over(3, 10.07), 11, lambda u: 1 / erfc_over(3)(u)),
     ("erfc_double", "erfc(x) exp(x²) in (x - 5) / (x + 5), 0.5 <= x <= 27.3", erfc_over(5), place_over(5, 0.5), place_over(5, 27.3), 22, lambda u: 1 / erfc_over(5)(u)),
     ("cbrt", "cube root of 1 <= m <= 2", lambda m: mp.cbrt(m), 1, 2, 5, UNIT),
+]
+
+
+def sine_rest(z):
+    """sin r / r - 1 as a function of z = r²."""
+    return sin(sqrt(z)) / sqrt(z) - 1 if z > 0 else mpf(0)
+
+
+# name, comment, function of z, 0 at 0, upper, degree, the centers to choose from, weight of the error: polynomials in z - center whose terms are
+# floats.  A center between 1/2 and 3/4 leaves the terms that are rounded small at both ends.
+CENTERED = [
+    ("sin_half_turn", "sin r / r - 1 in r² - center, |r| <= π/2", sine_rest, (pi / 2) ** 2 * 1.00001, 4, [mpf(k) / 64 for k in range(32, 49)],
+     lambda z: 1 / (1 + sine_rest(z))),
 ]
 
 
@@ -175,15 +183,8 @@ def log_low(k):
     return -log(mpf(log_factor(k))) - mpf(log_high(k)) + (mpf(LN_2_HIGH) + mpf(LN_2_LOW)) * (k >= 16)
 
 
-def sine(k):
-    """sin(k·π/16), 0 where it is."""
-    return mpf(0) if k % 16 == 0 else sin(k * pi / 16)
-
-
 # The same with 32 values.
 LONG_TABLES = [
-    ("sine", "sin(k·π/16)", sine),
-    ("sine_low", "what these lack as f32", lambda k: sine(k) - mpf(single(sine(k)))),
     ("tanh", "tanh of halves", lambda k: tanh(k * mpf(TANH_STEP))),
     ("log_factor", "c, about 1/x where x between 3/4 and 3/2 has the first five digits k", log_factor),
     ("log_high", "multiples of 2^-16 next to -log c, more by the upper part of ln 2 where x is below 1", log_high),
@@ -206,10 +207,7 @@ def fit(function, lower, upper, count, weight):
     worst = mpf(0)
     for i in range(400):
         x = middle + radius * cos(pi * (2 * i + 1) / 800)
-        value = mpf(0)
-        for c in reversed(coefficients):
-            value = value * x + mpf(c)
-        worst = max(worst, abs((value - function(x)) * weight(x)))
+        worst = max(worst, abs((value_of(coefficients, x) - function(x)) * weight(x)))
     return coefficients, float(mp.log(worst, 2))
 
 
@@ -235,6 +233,52 @@ def fit_piece(function, lower, upper, middle, degree, first):
     return [float(c) for c in found], worst
 
 
+def value_of(coefficients, x):
+    value = mpf(0)
+    for c in reversed(coefficients):
+        value = value * x + c
+    return value
+
+
+def float_value_of(coefficients, x):
+    """The same as a chain of fused multiply-adds of f32 gives it, but for the rounding of the last."""
+    value = coefficients[-1]
+    for c in reversed(coefficients[1:-1]):
+        value = mpf(single(value * x + c))
+    return value * x + coefficients[0]
+
+
+def least_maximum(points, values, weights, count):
+    """The polynomial of |count| terms with nearly the least largest error: Lawson's, where the points with larger errors count more each time."""
+    counts = [mpf(1)] * len(points)
+    for _ in range(12):
+        scales = [w * sqrt(c) for w, c in zip(weights, counts)]
+        rows = matrix([[s * x**k for k in range(count)] for x, s in zip(points, scales)])
+        found, _ = qr_solve(rows, matrix([s * v for v, s in zip(values, scales)]))
+        errors = [abs(w * (value_of(found, x) - v)) for x, v, w in zip(points, values, weights)]
+        counts = [c * e / max(errors) + mpf(10) ** -9 for c, e in zip(counts, errors)]
+    return found
+
+
+def fit_centered(function, upper, degree, centers, weight):
+    """The center and the coefficients, floats from the lowest power up, with the least error among those that are 0, or a rounding above it,
+    at 0; and that error."""
+    total = 8 * (degree + 1)
+    points = [upper * (1 + cos(pi * (2 * i + 1) / (2 * total))) / 2 for i in range(total)]
+    values, weights, best = [function(z) for z in points], [weight(z) for z in points], None
+    for center in centers:
+        found = {}
+        distances = [z - center for z in points]
+        for power in range(degree, -1, -1):
+            rest = [v - sum(c * x**k for k, c in found.items()) for x, v in zip(distances, values)]
+            found[power] = mpf(single(least_maximum(distances, rest, weights, power + 1)[power]))
+        coefficients = [found[k] for k in range(degree + 1)]
+        worst = max(abs(w * (value_of(coefficients, x) - v)) for x, v, w in zip(distances, values, weights))
+        if 0 <= float_value_of(coefficients, -center) < mpf(2) ** -26 and (best is None or worst < best[2]):
+            best = center, coefficients, worst
+    return float(best[0]), [float(c) for c in best[1]], float(mp.log(best[2], 2))
+
+
 def fit_pieces(function, step, degree, is_odd):
     """For each of 16 pieces the coefficients, and the largest relative error."""
     pieces, worst = [], mpf(0)
@@ -255,6 +299,12 @@ def main():
         print(f"{name:18} {count:3} terms, error 2^{error:.1f}")
         terms = ", ".join(float(c).hex() for c in reversed(coefficients))
         lines += [f"/* {comment}: error 2^{error:.1f} */", f"const MathFit fit_{name} = {{{count}, {{{terms}}}}};", ""]
+    for name, comment, function, upper, degree, centers, weight in CENTERED:
+        center, coefficients, error = fit_centered(function, upper, degree, centers, weight)
+        print(f"{name:18} {degree + 1:3} terms about {center}, error 2^{error:.1f}")
+        terms = ", ".join(c.hex() for c in reversed(coefficients))
+        lines += [f"/* {comment}: error 2^{error:.1f} with the rounding of the terms */",
+                  f"const MathCenteredFit fit_{name} = {{{center.hex()}, {{{degree + 1}, {{{terms}}}}}}};", ""]
     for name, comment, value in TABLES:
         terms = ", ".join(float(value(k)).hex() for k in range(16))
         lines += [f"/* {comment} */", f"const MathTable table_{name} = {{{{{terms}}}}};", ""]

@@ -63,13 +63,7 @@ const MathFit fit_log_pair = {8,
                               {0x1.eb389e276e5a2p-4, 0x1.de2e34d74afd7p-4, 0x1.1120da6fd476ep-3, 0x1.3b1361a16d036p-3,
                                0x1.745d1836f9f31p-3, 0x1.c71c71c575088p-3, 0x1.24924924930a8p-2, 0x1.9999999999995p-2}};
 
-/* (sin r - r) / r³ in r², |r| <= π/32: error 2^-37.0 */
-const MathFit fit_sin_piece = {2, {0x1.10fa62fe73c60p-7, -0x1.5555543abf27bp-3}};
-
-/* (sin r - r) / r³ in r², |r| <= π/4: error 2^-28.0 */
-const MathFit fit_sin_single = {3, {-0x1.994401f781cf6p-13, 0x1.11073bbaaa097p-7, -0x1.555545258c9fap-3}};
-
-/* the same: error 2^-57.3 */
+/* (sin r - r) / r³ in r², |r| <= π/4: error 2^-57.3 */
 const MathFit fit_sin_double = {
     7,
     {-0x1.aaa4130ea1ae3p-41, 0x1.61208ff841eb7p-33, -0x1.ae645293554b1p-26, 0x1.71de3a5334fb7p-19,
@@ -79,13 +73,7 @@ const MathFit fit_sin_double = {
 const MathFit fit_sin_middle = {
     4, {0x1.6cd49554c89c5p-19, -0x1.a00f8a7ad0e52p-13, 0x1.11110877e610cp-7, -0x1.5555554c7fc83p-3}};
 
-/* (cos r - 1) / r² in r², |r| <= π/32: error 2^-34.2 */
-const MathFit fit_cos_piece = {2, {0x1.552da525cb71cp-5, -0x1.fffffc23010c0p-2}};
-
-/* (cos r - 1 + r²/2) / r⁴ in r²: error 2^-33.2 */
-const MathFit fit_cos_single = {3, {0x1.99f4107ef6665p-16, -0x1.6c0c546928e42p-10, 0x1.55554a4ca3383p-5}};
-
-/* the same: error 2^-43.1 */
+/* (cos r - 1 + r²/2) / r⁴ in r²: error 2^-43.1 */
 const MathFit fit_cos_middle = {
     4, {-0x1.2425562bdb1e4p-22, 0x1.a0110196761ebp-16, -0x1.6c16b86247cbcp-10, 0x1.5555554f10999p-5}};
 
@@ -171,6 +159,12 @@ const MathFit fit_cbrt = {
     5,
     {-0x1.50ad875e0f765p-7, 0x1.588d7ad208d58p-4, -0x1.2f602b980cc05p-2, 0x1.6d8ece8de1628p-1, 0x1.0453d54166750p-1}};
 
+/* sin r / r - 1 in r² - center, |r| <= π/2: error 2^-26.7 with the rounding of the terms */
+const MathCenteredFit fit_sin_half_turn = {0x1.4000000000000p-1,
+                                           {5,
+                                            {0x1.5d38a20000000p-19, -0x1.91c00e0000000p-13, 0x1.0516340000000p-7,
+                                             -0x1.4078840000000p-3, -0x1.9d87b00000000p-4}}};
+
 /* 2^(k/16) */
 const MathTable table_power = {{0x1.0000000000000p+0, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0,
                                 0x1.306fe0a31b715p+0, 0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0,
@@ -205,74 +199,6 @@ const MathTable table_log_low_double = {{0x0.0p+0, 0x1.3115c3abd47dap-45, 0x1.1e
                                          0x1.46fb79bf6d4cbp-44, -0x1.8380e731f55c4p-44, 0x1.7794f689f8434p-45,
                                          0x1.297137d9f158fp-44, 0x1.5b967f4471dfcp-44, 0x1.a342c2af0003cp-45,
                                          0x1.4b4641b664613p-44, 0x1.d599e83368e91p-45, 0x0.0p+0}};
-
-/* sin(k·π/16) */
-const MathLongTable table_sine = {{0x0.0p+0,
-                                   0x1.8f8b83c69a60bp-3,
-                                   0x1.87de2a6aea963p-2,
-                                   0x1.1c73b39ae68c8p-1,
-                                   0x1.6a09e667f3bcdp-1,
-                                   0x1.a9b66290ea1a3p-1,
-                                   0x1.d906bcf328d46p-1,
-                                   0x1.f6297cff75cb0p-1,
-                                   0x1.0000000000000p+0,
-                                   0x1.f6297cff75cb0p-1,
-                                   0x1.d906bcf328d46p-1,
-                                   0x1.a9b66290ea1a3p-1,
-                                   0x1.6a09e667f3bcdp-1,
-                                   0x1.1c73b39ae68c8p-1,
-                                   0x1.87de2a6aea963p-2,
-                                   0x1.8f8b83c69a60bp-3,
-                                   0x0.0p+0,
-                                   -0x1.8f8b83c69a60bp-3,
-                                   -0x1.87de2a6aea963p-2,
-                                   -0x1.1c73b39ae68c8p-1,
-                                   -0x1.6a09e667f3bcdp-1,
-                                   -0x1.a9b66290ea1a3p-1,
-                                   -0x1.d906bcf328d46p-1,
-                                   -0x1.f6297cff75cb0p-1,
-                                   -0x1.0000000000000p+0,
-                                   -0x1.f6297cff75cb0p-1,
-                                   -0x1.d906bcf328d46p-1,
-                                   -0x1.a9b66290ea1a3p-1,
-                                   -0x1.6a09e667f3bcdp-1,
-                                   -0x1.1c73b39ae68c8p-1,
-                                   -0x1.87de2a6aea963p-2,
-                                   -0x1.8f8b83c69a60bp-3}};
-
-/* what these lack as f32 */
-const MathLongTable table_sine_low = {{0x0.0p+0,
-                                       -0x1.cb2cfaa4da337p-30,
-                                       0x1.abaa58b469891p-28,
-                                       -0x1.9465cde4da22ep-27,
-                                       0x1.9fcef32422cbfp-27,
-                                       0x1.21d4346067d8cp-26,
-                                       0x1.e651a8c515f98p-26,
-                                       0x1.feeb96055885dp-26,
-                                       0x0.0p+0,
-                                       0x1.feeb96055885dp-26,
-                                       0x1.e651a8c515f98p-26,
-                                       0x1.21d4346067d8cp-26,
-                                       0x1.9fcef32422cbfp-27,
-                                       -0x1.9465cde4da22ep-27,
-                                       0x1.abaa58b469891p-28,
-                                       -0x1.cb2cfaa4da337p-30,
-                                       0x0.0p+0,
-                                       0x1.cb2cfaa4da337p-30,
-                                       -0x1.abaa58b469891p-28,
-                                       0x1.9465cde4da22ep-27,
-                                       -0x1.9fcef32422cbfp-27,
-                                       -0x1.21d4346067d8cp-26,
-                                       -0x1.e651a8c515f98p-26,
-                                       -0x1.feeb96055885dp-26,
-                                       0x0.0p+0,
-                                       -0x1.feeb96055885dp-26,
-                                       -0x1.e651a8c515f98p-26,
-                                       -0x1.21d4346067d8cp-26,
-                                       -0x1.9fcef32422cbfp-27,
-                                       0x1.9465cde4da22ep-27,
-                                       -0x1.abaa58b469891p-28,
-                                       0x1.cb2cfaa4da337p-30}};
 
 /* tanh of halves */
 const MathLongTable table_tanh = {{0x0.0p+0,

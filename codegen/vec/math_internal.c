@@ -198,6 +198,11 @@ static MathWhole whole_product(const Math *m, LLVMValueRef a, double b, double a
   return n;
 }
 
+MathWhole m_whole(const Math *m, LLVMValueRef a) {
+  LLVMValueRef anchor = m_const(m, magic(m)), sum = m_add(m, a, anchor);
+  return (MathWhole){sum, m_sub(m, sum, anchor)};
+}
+
 MathWhole m_whole_product(const Math *m, LLVMValueRef a, double b) {
   return whole_product(m, a, b, magic(m));
 }
@@ -412,13 +417,28 @@ static LLVMBasicBlockRef new_block(const Math *m) {
   return LLVMAppendBasicBlockInContext(m->vec->context, function, "");
 }
 
-MathBranch math_if_any(const Math *m, LLVMValueRef condition) {
+/* A branch that is hardly ever taken: what it needs is not kept in registers for it. */
+static void mark_rare(const Math *m, LLVMValueRef branch) {
+  LLVMContextRef context = m->vec->context;
+  LLVMTypeRef type = LLVMInt32TypeInContext(context);
+  LLVMMetadataRef operands[] = {LLVMMDStringInContext2(context, "branch_weights", 14),
+                                LLVMValueAsMetadata(LLVMConstInt(type, 1, false)),
+                                LLVMValueAsMetadata(LLVMConstInt(type, 1 << 20, false))};
+  LLVMMetadataRef node = LLVMMDNodeInContext2(context, operands, 3);
+  LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(context, "prof", 4), LLVMMetadataAsValue(context, node));
+}
+
+MathBranch math_if(const Math *m, LLVMValueRef condition) {
   MathBranch branch = {LLVMGetInsertBlock(m->b), new_block(m)};
   LLVMBasicBlockRef inside = branch.after;
   branch.after = new_block(m);
-  LLVMBuildCondBr(m->b, vec_any(m->vec, condition, m->lanes), inside, branch.after);
+  mark_rare(m, LLVMBuildCondBr(m->b, condition, inside, branch.after));
   LLVMPositionBuilderAtEnd(m->b, inside);
   return branch;
+}
+
+MathBranch math_if_any(const Math *m, LLVMValueRef condition) {
+  return math_if(m, vec_any(m->vec, condition, m->lanes));
 }
 
 void math_end_if(const Math *m, const MathBranch *branch, const LLVMValueRef *outside, const LLVMValueRef *inside,

@@ -62,7 +62,8 @@ LLVMValueRef m_from_double(const Math *m, LLVMValueRef a);
 typedef struct MathWhole {
   LLVMValueRef sum, value;
 } MathWhole;
-/* The whole number nearest to a·b. */
+/* The whole number nearest to a, and to a·b. */
+MathWhole m_whole(const Math *m, LLVMValueRef a);
 MathWhole m_whole_product(const Math *m, LLVMValueRef a, double b);
 /* 2^n of a whole number in the range of normal exponents. */
 LLVMValueRef m_power_of_two(const Math *m, const MathWhole *n);
@@ -137,7 +138,8 @@ MathQuadrant math_reduce_short_angle(const Math *d, LLVMValueRef x);
 typedef struct MathBranch {
   LLVMBasicBlockRef before, after;
 } MathBranch;
-/* Code that follows runs when any lane of |condition| holds. */
+/* Code that follows runs when |condition|, of one lane, holds; when any lane of |condition| does. */
+MathBranch math_if(const Math *m, LLVMValueRef condition);
 MathBranch math_if_any(const Math *m, LLVMValueRef condition);
 /* Ends it; out_values[i] becomes inside[i] where the code ran and outside[i] elsewhere. */
 void math_end_if(const Math *m, const MathBranch *branch, const LLVMValueRef *outside, const LLVMValueRef *inside,

@@ -4,11 +4,11 @@
 #include "codegen/vec/vec_apply_internal.h"
 
 /* Where the code of an operation stands: at each use, or once in the module, in a function of one register's width; the
- * latter always, or only for elements of 64 bits, or but for scalars of 32 bits where fma makes the code short: those
- * are often links of one long chain, in which a call and what it saves around it would count.  INLINE_F16: at each use,
+ * latter always, or only for elements of 64 bits, or for these and where there is no fma, which makes the code short.
+ * INLINE_F16: at each use,
  * and the rule is right for f16 in registers, too (vec_is_half): it gives the bits that f32 rounded once has.
  * SINGLE_F16: this of one element alone, as processors take longer for a register of it than for two of f32. */
-typedef enum VecPlacement { INLINE, INLINE_F16, SINGLE_F16, CALLED, CALLED_IF_DOUBLE, CALLED_IF_WIDE } VecPlacement;
+typedef enum VecPlacement { INLINE, INLINE_F16, SINGLE_F16, CALLED, CALLED_IF_DOUBLE, CALLED_IF_LONG } VecPlacement;
 
 typedef struct VecRow {
   VecRule rule;
@@ -61,26 +61,23 @@ bool vec_is_widened(const VecTarget *target, const VecOp *op, int lanes) {
 #define MAX_CALL_OPERANDS 2
 
 /* The function for one register of elements. */
-static LLVMValueRef function_of(const VecBuilder *vec, const VecOp *op, VecRule rule, LLVMTypeRef type, int lanes) {
+static LLVMValueRef function_of(const VecBuilder *vec, const VecOp *op, const VecPart *part, LLVMTypeRef type,
+                                int lanes) {
   char name[64];
-  snprintf(name, sizeof name, "xlac.%s.%s.%d", hlo_opcode_text(op->opcode), type_text(op->operand_type), lanes);
+  snprintf(name, sizeof name, "xlac.%s%s.%s.%d", hlo_opcode_text(op->opcode), part->suffix, type_text(op->operand_type),
+           lanes);
   VecFunction function = vec_function_begin(vec, name, type);
   if (function.is_new) {
     LLVMValueRef operands[MAX_CALL_OPERANDS];
     for (unsigned i = 0; i < LLVMCountParams(function.value); i++) operands[i] = LLVMGetParam(function.value, i);
-    LLVMBuildRet(function.vec.builder, rule(&function.vec, op, operands, lanes));
+    LLVMBuildRet(function.vec.builder, part->rule(&function.vec, op, operands, lanes));
     vec_function_end(&function);
   }
   return function.value;
 }
 
-static bool is_inline_scalar(const VecBuilder *vec, const VecOp *plain, int lanes) {
-  return lanes == 1 && row_of(plain)->placement == CALLED_IF_WIDE && plain->type != TYPE_F64 && vec->target->has_fma;
-}
-
-/* Calls with pieces of a register's width, a register of 128 bits where that is enough. */
-static LLVMValueRef call(const VecBuilder *vec, const VecOp *op, VecRule rule, const LLVMValueRef *operands,
-                         int lanes) {
+LLVMValueRef vec_call(const VecBuilder *vec, const VecOp *op, const VecPart *part, const LLVMValueRef *operands,
+                      int lanes) {
   VecOp plain = *op;
   if (type_is_float(op->type) && op->type != TYPE_F64) plain.type = plain.operand_type = TYPE_F32;
   int count = rows[op->opcode].operand_count;
@@ -92,26 +89,27 @@ static LLVMValueRef call(const VecBuilder *vec, const VecOp *op, VecRule rule, c
       low[i] = vec_slice(vec, operands[i], 0, lanes / 2);
       high[i] = vec_slice(vec, operands[i], lanes / 2, lanes / 2);
     }
-    return vec_join(vec, call(vec, op, rule, low, lanes / 2), call(vec, op, rule, high, lanes / 2), lanes / 2);
+    return vec_join(vec, vec_call(vec, op, part, low, lanes / 2), vec_call(vec, op, part, high, lanes / 2), lanes / 2);
   }
   LLVMValueRef arguments[MAX_CALL_OPERANDS];
   for (int i = 0; i < count; i++) {
     types[i] = vec_of(element, full);
     arguments[i] = lanes < full ? vec_pad(vec, operands[i], lanes, full) : operands[i];
   }
-  if (is_inline_scalar(vec, &plain, lanes)) return vec_slice(vec, rule(vec, &plain, arguments, full), 0, 1);
   LLVMTypeRef type = LLVMFunctionType(types[0], types, (unsigned)count, false);
-  LLVMValueRef function = function_of(vec, &plain, rule, type, full);
+  LLVMValueRef function = function_of(vec, &plain, part, type, full);
   LLVMValueRef result = LLVMBuildCall2(vec->builder, type, function, arguments, (unsigned)count, "");
   return lanes < full ? vec_slice(vec, result, 0, lanes) : result;
 }
 
 /* A divisor known when compiling becomes a multiplication, a small exponent some; few lanes are divided one by one,
  * which no function has to be called for. */
-static bool is_called(const VecOp *op, const VecRow *row, const LLVMValueRef *operands, int lanes) {
+static bool is_called(const VecBuilder *vec, const VecOp *op, const VecRow *row, const LLVMValueRef *operands,
+                      int lanes) {
   if (op->opcode == HLO_POWER && vec_power_is_short(op, operands[1])) return false;
   if (op->opcode == HLO_REMAINDER && vec_remainder_is_short(op, operands[1])) return false;
-  if (row->placement == CALLED_IF_DOUBLE && type_storage_bytes(op->type) < 8) return false;
+  bool is_short = row->placement == CALLED_IF_DOUBLE || (row->placement == CALLED_IF_LONG && vec->target->has_fma);
+  if (is_short && type_storage_bytes(op->type) < 8) return false;
   if (!is_inline(row) && type_is_integral(op->type) && op->opcode != HLO_POWER)
     return lanes > VEC_FEW_QUOTIENTS && !LLVMIsConstant(operands[1]);
   return !is_inline(row);
@@ -143,8 +141,9 @@ LLVMValueRef vec_apply(const VecBuilder *vec, const VecOp *op, const LLVMValueRe
   if (row->rule == NULL) XLAC_BUG("no code for '%s' of %s", hlo_opcode_text(op->opcode), type_text(op->operand_type));
   if (vec->target->has_f16_arithmetic && vec_is_widened(vec->target, op, lanes))
     return apply_widened(vec, op, operands, lanes);
-  bool calls = is_called(op, row, operands, lanes);
-  LLVMValueRef result = calls ? call(vec, op, row->rule, operands, lanes) : row->rule(vec, op, operands, lanes);
+  bool calls = is_called(vec, op, row, operands, lanes);
+  LLVMValueRef result =
+      calls ? vec_call(vec, op, &(VecPart){row->rule, ""}, operands, lanes) : row->rule(vec, op, operands, lanes);
   VecNan nan = op->operand_type == TYPE_BF16 ? VEC_NAN_SHORT : VEC_NAN_ANY;
   if (!is_rounded(op)) result = vec_round_float(vec, op->type, result, nan, lanes);
   return vec_wrap_narrow(vec, op->type, result, lanes);

@@ -26,6 +26,17 @@ typedef LLVMValueRef (*VecRule)(const VecBuilder *vec, const VecOp *op, const LL
 #undef PRED
 #undef NONE
 
+/* What a function of the module computes of an operation: all of it where |suffix| is empty. */
+typedef struct VecPart {
+  VecRule rule;
+  const char *suffix; /* of the operation in the function's name */
+} VecPart;
+
+/* The rule of |part| on register values by calls of a function that stands once in the module, with pieces of a
+ * register's width, a register of 128 bits where that is enough. */
+LLVMValueRef vec_call(const VecBuilder *vec, const VecOp *op, const VecPart *part, const LLVMValueRef *operands,
+                      int lanes);
+
 /* So many lanes of integers of 64 bits are divided one by one. */
 #define VEC_FEW_QUOTIENTS 4
 

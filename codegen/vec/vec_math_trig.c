@@ -1,13 +1,14 @@
 /* Sine, cosine, tangent and the inverse functions. */
 #include "codegen/vec/math_internal.h"
 
-static const MathFit *const sin_fits[] = {&fit_sin_single, &fit_sin_middle, &fit_sin_double};
-static const MathFit *const cos_fits[] = {&fit_cos_single, &fit_cos_middle, &fit_cos_double};
-
-/* sin and cos of a reduced angle; the low part, NULL for none, enters to first order. */
+/* sin and cos of an angle within an eighth of a turn, in f64 lanes; the low part, NULL for none, enters to first
+ * order. */
 static void sin_cos(const Math *m, MathPair r, LLVMValueRef *out_sin, LLVMValueRef *out_cos) {
+  bool is_middle = m->precision == MATH_MIDDLE;
+  const MathFit *sin_fit = is_middle ? &fit_sin_middle : &fit_sin_double;
+  const MathFit *cos_fit = is_middle ? &fit_cos_middle : &fit_cos_double;
   LLVMValueRef z = m_mul(m, r.high, r.high), cubic = m_mul(m, z, r.high), square = m_mul(m, z, z);
-  LLVMValueRef tail = m_polynomial(m, z, sin_fits[m->precision]);
+  LLVMValueRef tail = m_polynomial(m, z, sin_fit);
   if (r.low == NULL) {
     *out_sin = m_fma(m, cubic, tail, r.high);
   } else {
@@ -18,7 +19,7 @@ static void sin_cos(const Math *m, MathPair r, LLVMValueRef *out_sin, LLVMValueR
   LLVMValueRef half = m_scale(m, z, 0.5), main = m_sub(m, m_const(m, 1), half);
   LLVMValueRef lost = m_sub(m, m_sub(m, m_const(m, 1), main), half);
   if (r.low != NULL) lost = m_sub(m, lost, m_mul(m, r.high, r.low));
-  *out_cos = m_add(m, main, m_fma(m, square, m_polynomial(m, z, cos_fits[m->precision]), lost));
+  *out_cos = m_add(m, main, m_fma(m, square, m_polynomial(m, z, cos_fit), lost));
 }
 
 static LLVMValueRef has_bit(const Math *m, LLVMValueRef word, int64_t bit) {
@@ -47,65 +48,74 @@ static LLVMValueRef sin_through_double(const Math *m, LLVMValueRef x, int quadra
   return m_from_double(m, sin_in_quadrant(&d, angle.r, add_quadrants(&d, angle.quadrant, quadrants)));
 }
 
-/* f32 with fma: π/2 in three parts of 24 bits; the first product cancels exactly. */
-static LLVMValueRef sin_moderate(const Math *m, LLVMValueRef x, int quadrants) {
-  MathWhole n = m_whole_product(m, x, 0x1.45f306dc9c883p-1);
-  LLVMValueRef r = m_fma(m, n.value, m_const(m, -0x1.921fb6p+0), x);
-  r = m_fma(m, n.value, m_const(m, 0x1.777a5cp-25), r);
-  r = m_fma(m, n.value, m_const(m, 0x1.ee59dap-50), r);
-  return sin_in_quadrant(m, (MathPair){r, NULL}, add_quadrants(m, m_bits(m, n.sum), quadrants));
-}
-
-/* The table begun |quadrants| quarters of a turn later. */
-static MathLongTable turned_table(const MathLongTable *table, int quadrants) {
-  enum { SIZE = sizeof table->values / sizeof *table->values };
-  MathLongTable turned;
-  for (int i = 0; i < SIZE; i++) turned.values[i] = table->values[(i + quadrants * (SIZE / 4)) % SIZE];
-  return turned;
-}
-
-/* sin(a + r) = sin a + (sin a · (cos r - 1) + cos a · sin r) with a multiple a of π/16, of whose sine and cosine a
- * table has 32 values: r is so small that two terms of each polynomial do.  π/16 in three parts as above. */
-static LLVMValueRef sin_by_table(const Math *m, LLVMValueRef x, int quadrants) {
-  MathWhole n = m_whole_product(m, x, 0x1.45f306dc9c883p+2);
-  LLVMValueRef r = m_fma(m, n.value, m_const(m, -0x1.921fb6p-3), x);
-  r = m_fma(m, n.value, m_const(m, 0x1.777a5cp-28), r);
-  r = m_fma(m, n.value, m_const(m, 0x1.ee59dap-53), r);
-  MathLongTable sines = turned_table(&table_sine, quadrants), lost = turned_table(&table_sine_low, quadrants);
-  MathLongTable cosines = turned_table(&table_sine, quadrants + 1);
-  LLVMValueRef index = m_bits(m, n.sum), sine = m_lookup_long(m, index, &sines);
-  LLVMValueRef cosine = m_lookup_long(m, index, &cosines), z = m_mul(m, r, r);
-  LLVMValueRef cubic = m_mul(m, m_mul(m, z, r), m_polynomial(m, z, &fit_sin_piece));
-  LLVMValueRef less = m_mul(m, z, m_polynomial(m, z, &fit_cos_piece));
-  LLVMValueRef small = m_fma(m, cosine, cubic, m_fma(m, sine, less, m_lookup_long(m, index, &lost)));
-  return m_add(m, sine, m_fma(m, cosine, r, small));
-}
-
 #define SINGLE_ANGLE_BOUND 0x1p15
+#define ONE_OVER_PI 0x1.45f306dc9c883p-2
 
-static LLVMValueRef sin_of(const Math *m, LLVMValueRef x, int quadrants) {
-  if (m->is_double || !m->vec->target->has_fma) return sin_through_double(m, x, quadrants);
-  LLVMValueRef near = m_has_tables(m) ? sin_by_table(m, x, quadrants) : sin_moderate(m, x, quadrants);
-  LLVMValueRef is_far = m_compare_to(m, LLVMRealUGT, m_abs(m, x), SINGLE_ANGLE_BOUND);
-  MathBranch branch = math_if_any(m, is_far);
-  Math d = math_double(m);
-  MathQuadrant angle = math_reduce_short_angle(&d, m_in_double(m, x));
+/* f32 with fma, angles up to SINGLE_ANGLE_BOUND: x = n·π + r, for a cosine x + π/2, so n are halves.  π is in three
+ * parts: the first product cancels exactly.  sin r = r + r·t with t a polynomial in r² less a center: its terms are
+ * small, so their roundings hardly count.  sin -0 is -0, since no part of π is rounded up, and t is not negative at 0.
+ */
+static LLVMValueRef sin_moderate(const Math *m, LLVMValueRef x, bool is_cosine) {
+  LLVMValueRef half = m_const(m, 0.5);
+  MathWhole n =
+      is_cosine ? m_whole(m, m_fma(m, x, m_const(m, ONE_OVER_PI), m_neg(m, half))) : m_whole_product(m, x, ONE_OVER_PI);
+  LLVMValueRef turns = is_cosine ? m_add(m, n.value, half) : n.value;
+  LLVMValueRef r = m_fma(m, turns, m_const(m, -0x1.921fb4p+1), x);
+  r = m_fma(m, turns, m_const(m, -0x1.4442dp-23), r);
+  r = m_fma(m, turns, m_const(m, -0x1.84698ap-47), r);
+  LLVMValueRef place = m_fma(m, r, r, m_const(m, -fit_sin_half_turn.center));
+  LLVMValueRef value = m_fma(m, m_polynomial(m, place, &fit_sin_half_turn.fit), r, r);
+  LLVMValueRef odd = is_cosine ? LLVMBuildNot(m->b, m_bits(m, n.sum), "") : m_bits(m, n.sum);
+  LLVMValueRef sign = LLVMBuildShl(m->b, odd, m_int(m, 31), "");
+  return m_from_bits(m, LLVMBuildXor(m->b, m_bits(m, value), sign, ""));
+}
+
+/* The same for larger angles, finite or not. */
+static VEC_RULE(sin_far) {
+  Math m = math_of(vec, op->type, lanes), d = math_double(&m);
+  MathQuadrant angle = math_reduce_short_angle(&d, m_in_double(&m, operands[0]));
   angle.r.low = NULL;
-  LLVMValueRef far = m_from_double(m, sin_in_quadrant(&d, angle.r, add_quadrants(&d, angle.quadrant, quadrants)));
-  LLVMValueRef inside = m_select(m, is_far, far, near), result;
-  math_end_if(m, &branch, &near, &inside, 1, &result);
+  int quadrants = op->opcode == HLO_COSINE;
+  return m_from_double(&m, sin_in_quadrant(&d, angle.r, add_quadrants(&d, angle.quadrant, quadrants)));
+}
+
+/* Whether a lane of |x| is no moderate angle.  Lanes that share a place in registers are compared as one, the largest
+ * of their sizes as integers, of which NaN is larger than all numbers. */
+static LLVMValueRef has_far_lane(const Math *m, LLVMValueRef x) {
+  Math narrow = *m;
+  LLVMValueRef sizes = m_bits(m, m_abs(m, x));
+  while (narrow.lanes * 32 > m->vec->target->vector_bits) {
+    narrow.lanes /= 2;
+    LLVMValueRef low = vec_slice(m->vec, sizes, 0, narrow.lanes);
+    LLVMValueRef high = vec_slice(m->vec, sizes, narrow.lanes, narrow.lanes);
+    sizes = LLVMBuildSelect(m->b, LLVMBuildICmp(m->b, LLVMIntSGT, low, high, ""), low, high, "");
+  }
+  LLVMValueRef is_far = m_compare_to(&narrow, LLVMRealUGT, m_from_bits(&narrow, sizes), SINGLE_ANGLE_BOUND);
+  return vec_any(m->vec, is_far, narrow.lanes);
+}
+
+/* The short code for moderate angles at each use; one comparison says whether all lanes are that. */
+static LLVMValueRef sin_or_cos(const VecBuilder *vec, const VecOp *op, LLVMValueRef x, int lanes) {
+  Math m = math_of(vec, op->type, lanes);
+  bool is_cosine = op->opcode == HLO_COSINE;
+  if (m.is_double || !vec->target->has_fma) return sin_through_double(&m, x, is_cosine);
+  LLVMValueRef near = sin_moderate(&m, x, is_cosine), result;
+  MathBranch branch = math_if(&m, has_far_lane(&m, x));
+  LLVMValueRef far = vec_call(vec, op, &(VecPart){sin_far, ".far"}, &x, lanes);
+  LLVMValueRef inside = m_select(&m, m_compare_to(&m, LLVMRealUGT, m_abs(&m, x), SINGLE_ANGLE_BOUND), far, near);
+  math_end_if(&m, &branch, &near, &inside, 1, &result);
   return result;
 }
 
 VEC_RULE(vec_math_sin) {
   Math m = math_of(vec, op->type, lanes);
-  LLVMValueRef x = operands[0];
-  return m_select(&m, m_compare_to(&m, LLVMRealOEQ, x, 0), x, sin_of(&m, x, 0));
+  LLVMValueRef x = operands[0], sine = sin_or_cos(vec, op, x, lanes);
+  bool keeps_zero = !m.is_double && vec->target->has_fma;
+  return keeps_zero ? sine : m_select(&m, m_compare_to(&m, LLVMRealOEQ, x, 0), x, sine);
 }
 
 VEC_RULE(vec_math_cos) {
-  Math m = math_of(vec, op->type, lanes);
-  return sin_of(&m, operands[0], 1);
+  return sin_or_cos(vec, op, operands[0], lanes);
 }
 
 /* sin/cos, or -cos/sin in the odd quadrants. */
