@@ -17,28 +17,78 @@
 /* Times that a vector of sums of a tile at the edge is loaded or stored for each block of the depth, the loops around
  * it included. */
 #define EDGE_MOVES 8
+/* Multiplications of a product that is long: those of networks are mostly shorter, and find their weights further away
+ * than one that is measured alone (ResNet-50 took 1.03 times the time by the prices of long ones). */
+#define LONG_PRODUCTS (1 << 28)
+/* Rows of a few tiles are more than the first and at most the second. */
+#define ROWS_OF_TILE 14
+#define ROWS_OF_FEW_TILES 32
 
-static const double call_cost = 24;       /* of a micro-kernel, its loop and its last sums included */
-static const double sum_cost = 1;         /* of a vector of sums that is loaded or stored */
-static const double line_of_second = .4;  /* of a line of the second-level cache that is read in order */
-static const double line_passing = .2;    /* and of a rhs that goes by one tile after the other */
-static const double line_in_place = .2;   /* and in rows, as they lie in the rhs */
-static const double line_across = .8;     /* and in columns, as they lie in the lhs */
-static const double near_page = .6;       /* of a page of these rows, one of many */
-static const double line_of_memory = 1.5; /* and from further away */
-static const double line_alone = 160; /* of a line that the hardware did not ask for ahead, over the rows it is for */
-static const double result_line_of_second = 1.2; /* of one of sums in the result, loaded and stored */
-static const double result_line_of_set = 7;      /* where the rows of a tile share a set */
-static const double result_line_far = 16;        /* which nothing asked for ahead */
-static const double result_page_cost = 16;       /* of a page of results, one of many, in stores that nothing hides */
-static const double page_cost = 40;              /* of a page that was forgotten */
-static const double copy_cost = .8;              /* of a vector that is packed, and of each operation on it */
-static const double run_cost = 10;               /* of each run of a row that is packed */
-static const double square_cost = .7;            /* of an element that is packed in squares */
-static const double short_step = 6;              /* of a vector of a turned tile */
-static const double masked_step = 14;            /* and where shorter registers than a line have masks */
-static const double group_far = .4;              /* of an element that is packed in groups, from further away */
-static const double element_cost = 2;            /* of one that is packed alone */
+/* Where two registers are multiplied in a cycle, or their length is not known. */
+static const ContractionPrices usual_prices = {.call = 24,
+                                               .sum = 1,
+                                               .line_of_second = .4,
+                                               .line_passing = .2,
+                                               .line_in_place = .2,
+                                               .line_across = .8,
+                                               .near_page = .6,
+                                               .line_of_memory = 1.5,
+                                               .line_alone = 160,
+                                               .line_of_tile = 160,
+                                               .result_line_of_second = 1.2,
+                                               .result_line_of_set = 7,
+                                               .result_line_far = 16,
+                                               .result_page = 16,
+                                               .page = 40,
+                                               .copy = .8,
+                                               .run = 10,
+                                               .square = .7,
+                                               .short_step = 6,
+                                               .masked_step = 14,
+                                               .group_far = .4,
+                                               .element = 2,
+                                               .half_scratch = .05,
+                                               .most_spared = .05};
+
+/* Where one of 512 bits is, of products that take long enough to find what they read again: most of what is read comes
+ * meanwhile.  From the times of 33 products and convolutions, 14 sizes each, on a Zen 4: these agree with them to 4 %.
+ */
+static const ContractionPrices prices_by_halves = {.call = 24,
+                                                   .sum = .5,
+                                                   .line_of_second = .04,
+                                                   .line_passing = .2,
+                                                   .line_in_place = .02,
+                                                   .line_across = .15,
+                                                   .near_page = .1,
+                                                   .line_of_memory = .2,
+                                                   .line_alone = 160,
+                                                   .line_of_tile = 5,
+                                                   .result_line_of_second = .3,
+                                                   .result_line_of_set = 9,
+                                                   .result_line_far = 8.4,
+                                                   .result_page = 16,
+                                                   .page = 1,
+                                                   .copy = 1.4,
+                                                   .run = 3,
+                                                   .square = .8,
+                                                   .short_step = 6,
+                                                   .masked_step = 14,
+                                                   .group_far = .4,
+                                                   .element = 2.5,
+                                                   .half_scratch = .025,
+                                                   .most_spared = .03};
+
+bool contraction_has_far_panels(const ContractionBlocking *blocking) {
+  bool has_few_tiles = blocking->rows.size > ROWS_OF_TILE && blocking->rows.size <= ROWS_OF_FEW_TILES;
+  return has_few_tiles && blocking->group == 1 && contraction_rhs_bytes(blocking) > FAR_BYTES;
+}
+
+const ContractionPrices *contraction_prices(const VecTarget *target, const ContractionBlocking *blocking) {
+  bool are_lines = blocking->lanes * type_storage_bytes(blocking->type) >= LINE_BYTES;
+  double products = (double)blocking->rows.size * (double)blocking->columns.size * (double)blocking->depth.size;
+  bool is_long = products >= LONG_PRODUCTS || contraction_has_far_panels(blocking);
+  return target->multiplies_by_halves && are_lines && is_long ? &prices_by_halves : &usual_prices;
+}
 
 double contraction_rhs_bytes(const ContractionBlocking *blocking) {
   return (double)blocking->depth.size * (double)blocking->columns.size * type_storage_bytes(blocking->type);
@@ -57,9 +107,9 @@ bool contraction_rhs_passes(const ContractionBlocking *blocking) {
 static PackingCost packing_cost(const Kernel *kernel, const ContractionBlocking *blocking, const ValueSet *set, int dim,
                                 bool in_squares, int64_t run) {
   double operations = contraction_operation_count(kernel, set);
-  if (in_squares) return (PackingCost){square_cost, blocking->depth.size};
-  if (!contraction_contiguous(kernel, set, dim)) return (PackingCost){element_cost + operations, run};
-  return (PackingCost){copy_cost * (1 + operations) / blocking->lanes, run};
+  if (in_squares) return (PackingCost){blocking->prices->square, blocking->depth.size};
+  if (!contraction_contiguous(kernel, set, dim)) return (PackingCost){blocking->prices->element + operations, run};
+  return (PackingCost){blocking->prices->copy * (1 + operations) / blocking->lanes, run};
 }
 
 /* Elements of the lhs that are copied at a time, mostly; how many there are matters for short runs alone. */
@@ -75,7 +125,7 @@ static double far_cost(const Kernel *kernel, const ContractionBlocking *blocking
   if (!blocking->in_matrix_unit) return 0;
   double elements = (double)blocking->depth.size * (double)blocking->columns.size;
   int32_t source = blocking->rhs_source >= 0 ? blocking->rhs_source : blocking->rhs;
-  return elements * type_storage_bytes(kernel->values[source].type) > FAR_BYTES ? group_far : 0;
+  return elements * type_storage_bytes(kernel->values[source].type) > FAR_BYTES ? blocking->prices->group_far : 0;
 }
 
 PackingCosts contraction_packing_costs(const Kernel *kernel, const ContractionBlocking *blocking) {
@@ -96,8 +146,8 @@ PackingCosts contraction_packing_costs(const Kernel *kernel, const ContractionBl
 }
 
 /* Of an element in blocks whose depth is |depth|. */
-static double element_packing(const PackingCost *packing, int64_t depth) {
-  return packing->element + run_cost / (double)min_i64(packing->run, depth);
+static double element_packing(const ContractionBlocking *blocking, const PackingCost *packing, int64_t depth) {
+  return packing->element + blocking->prices->run / (double)min_i64(packing->run, depth);
 }
 
 /* Which part of the elements of a tile's rows are packed. */
@@ -115,7 +165,8 @@ static double first_cache_bytes(const ContractionBlocking *blocking) {
 /* Of reading |bytes| in order where |kept| of them are read again and again. */
 static double reading_cost(const ContractionBlocking *blocking, double bytes, double kept) {
   if (kept <= first_cache_bytes(blocking)) return 0;
-  return bytes / LINE_BYTES * (kept <= SECOND_CACHE_BYTES ? line_of_second : line_of_memory);
+  return bytes / LINE_BYTES *
+         (kept <= SECOND_CACHE_BYTES ? blocking->prices->line_of_second : blocking->prices->line_of_memory);
 }
 
 /* Of reading the whole rhs once for rows of tiles. */
@@ -126,18 +177,20 @@ static double rhs_reading_cost(const ContractionBlocking *blocking, const Packin
   double rows = (double)(blocking->tiles_per_block * blocking->tile_rows);
   int64_t along = blocking->panels_per_chunk * blocking->panel_width * type_storage_bytes(blocking->type);
   /* of each row as many as a visit goes along */
-  if (pages > KNOWN_PAGES) total += visits * pages * page_cost * fmax(1, (double)along / PAGE_BYTES);
+  if (pages > KNOWN_PAGES) total += visits * pages * blocking->prices->page * fmax(1, (double)along / PAGE_BYTES);
   /* one row of sums is one more stream wherever it lies */
   bool sums_are_apart = !blocking->sums_in_result || blocking->rows.size == 1;
   bool is_streamed = blocking->block_depth <= STREAMED_DEPTH && along >= PAGE_BYTES / 2 && sums_are_apart;
   bool is_far = bytes > FAR_BYTES && packing->row_pages > 0 && !is_streamed;
-  return is_far ? total + bytes / LINE_BYTES * line_alone / rows : total;
+  double line = blocking->packed_by_tile ? blocking->prices->line_of_tile : blocking->prices->line_alone;
+  return is_far ? total + bytes / LINE_BYTES * line / rows : total;
 }
 
 /* Of all readings of a rhs that passes, but for that of its rows' pages: it comes from far away once. */
 static double passing_cost(const ContractionBlocking *blocking, const PackingCosts *packing) {
   double again = (double)blocking->tile_count - 1;
-  return rhs_reading_cost(blocking, packing) + again * contraction_rhs_bytes(blocking) / LINE_BYTES * line_passing;
+  return rhs_reading_cost(blocking, packing) +
+         again * contraction_rhs_bytes(blocking) / LINE_BYTES * blocking->prices->line_passing;
 }
 
 /* Which part of the tiles reaches beyond the result. */
@@ -151,12 +204,12 @@ static double edge_share(const ContractionBlocking *blocking) {
 /* Of a line of sums in the result, loaded and stored, where |kept| bytes of them are between two times. */
 static double result_line_cost(const ContractionBlocking *blocking, const PlaceCosts *place, double kept) {
   int64_t bytes = type_storage_bytes(blocking->type);
-  if (kept > SECOND_CACHE_BYTES) return result_line_far;
+  if (kept > SECOND_CACHE_BYTES) return blocking->prices->result_line_far;
   int64_t width = blocking->panels_per_chunk * blocking->panel_width * bytes;
   double taken = kept > 0 ? contraction_rows_bytes(&place->sums, width) : 0;
-  if (taken > SECOND_CACHE_BYTES) return result_line_far;
-  if (place->rows_meet) return result_line_of_set;
-  return taken <= FIRST_CACHE_BYTES ? 0 : result_line_of_second;
+  if (taken > SECOND_CACHE_BYTES) return blocking->prices->result_line_far;
+  if (place->rows_meet) return blocking->prices->result_line_of_set;
+  return taken <= FIRST_CACHE_BYTES ? 0 : blocking->prices->result_line_of_second;
 }
 
 /* Of a row of a panel that every tile reads where it is, besides |others| bytes that are to stay. */
@@ -165,12 +218,12 @@ static double row_in_place_cost(const ContractionBlocking *blocking, double othe
   int64_t width = blocking->panel_width * bytes;
   double taken = contraction_cache_bytes(FIRST_CACHE_SETS, blocking->block_depth, stride, width);
   double lines = (double)width / LINE_BYTES;
-  return taken + others > FIRST_CACHE_BYTES ? lines * line_in_place : 0;
+  return taken + others > FIRST_CACHE_BYTES ? lines * blocking->prices->line_in_place : 0;
 }
 
 static double row_pages_cost(const ContractionBlocking *blocking) {
   double pages = (double)(blocking->rhs_stride * type_storage_bytes(blocking->type)) / PAGE_BYTES;
-  return pages * (double)blocking->block_depth > NEAR_PAGES ? pages * near_page : 0;
+  return pages * (double)blocking->block_depth > NEAR_PAGES ? pages * blocking->prices->near_page : 0;
 }
 
 /* What a block of the depth of a lhs across its grain takes of the first-level cache, for the rows of a tile. */
@@ -186,8 +239,8 @@ static double across_cost(const ContractionBlocking *blocking, double taken, dou
   int64_t bytes = type_storage_bytes(blocking->type);
   double lines = 1 + (double)(blocking->tile_rows * blocking->row_stride * bytes) / LINE_BYTES, total = 0;
   double pages = (double)(blocking->lhs_step * bytes) / PAGE_BYTES;
-  if (taken + others > FIRST_CACHE_BYTES) total += lines * line_across;
-  if (pages * (double)blocking->block_depth > NEAR_PAGES) total += pages * near_page;
+  if (taken + others > FIRST_CACHE_BYTES) total += lines * blocking->prices->line_across;
+  if (pages * (double)blocking->block_depth > NEAR_PAGES) total += pages * blocking->prices->near_page;
   return total;
 }
 
@@ -196,13 +249,14 @@ static double sums_moving_cost(const ContractionBlocking *blocking, const PlaceC
   double vectors = blocking->tile_rows * blocking->panel_vectors, again = (double)blocking->block_count - 1;
   double bytes = vectors * blocking->lanes * type_storage_bytes(blocking->type);
   double kept = again > 0 ? bytes * (double)(blocking->tiles_per_block * blocking->panels_per_chunk) : 0;
-  double total = vectors * sum_cost * (2 * again + 1);
+  double total = vectors * blocking->prices->sum * (2 * again + 1);
   /* nothing asks ahead for rows of the matrix unit's registers */
-  if (blocking->in_matrix_unit && 2 * kept > SECOND_CACHE_BYTES) total += bytes / LINE_BYTES * again * result_line_far;
+  if (blocking->in_matrix_unit && 2 * kept > SECOND_CACHE_BYTES)
+    total += bytes / LINE_BYTES * again * blocking->prices->result_line_far;
   if (!blocking->sums_in_result) return total + reading_cost(blocking, bytes * 2 * again, 2 * kept);
   double line = again * result_line_cost(blocking, place, kept);
   if (!blocking->stores_sums) line += result_line_cost(blocking, place, 0);
-  return total + bytes / LINE_BYTES * line + place->edge_share * again * vectors * EDGE_MOVES * sum_cost;
+  return total + bytes / LINE_BYTES * line + place->edge_share * again * vectors * EDGE_MOVES * blocking->prices->sum;
 }
 
 /* Bytes of a tile's rows that are to stay while panels go by. */
@@ -237,10 +291,10 @@ PlaceCosts contraction_place_costs(const ContractionBlocking *blocking) {
 /* Of a tile whose sums are transposed, and then moved in short rows. */
 static double turning_cost(const ContractionBlocking *blocking) {
   int lanes = contraction_turned_lanes(blocking);
-  double squares = square_cost * (double)(contraction_turned_rows(blocking) * blocking->panel_width);
-  double steps = (double)ceil_div(blocking->tile_rows, lanes) * short_step;
+  double squares = blocking->prices->square * (double)(contraction_turned_rows(blocking) * blocking->panel_width);
+  double steps = (double)ceil_div(blocking->tile_rows, lanes) * blocking->prices->short_step;
   bool is_whole = blocking->tile_rows % lanes == 0;
-  if (!is_whole && lanes * type_storage_bytes(blocking->type) < LINE_BYTES) steps += masked_step;
+  if (!is_whole && lanes * type_storage_bytes(blocking->type) < LINE_BYTES) steps += blocking->prices->masked_step;
   return squares + (double)blocking->panel_width * steps;
 }
 
@@ -250,12 +304,14 @@ static double matrix_reading_cost(const ContractionBlocking *blocking) {
   double calls = (double)blocking->tile_count * (double)blocking->panel_count * (double)blocking->block_count;
   int64_t sums = blocking->tile_rows * blocking->panel_width * type_storage_bytes(blocking->type);
   int64_t kept = blocking->block_count > 1 ? sums * blocking->tiles_per_block * blocking->panels_per_chunk : 0;
-  double line = reading.passing + kept <= MATRIX_CACHE_BYTES ? line_of_second : line_of_memory;
+  double line = reading.passing + kept <= MATRIX_CACHE_BYTES ? blocking->prices->line_of_second
+                                                             : blocking->prices->line_of_memory;
   /* and all rows, for one chunk after the other */
   double lhs_bytes = (double)blocking->tile_count * blocking->tile_rows * (double)blocking->block_count *
                      (double)ceil_div(blocking->block_depth, blocking->group) * type_storage_bytes(blocking->type);
   bool again = blocking->rhs_kept && blocking->lhs_in_place && blocking->panels_per_chunk < blocking->panel_count;
-  double staying = again && lhs_bytes > MATRIX_CACHE_BYTES ? line_of_memory : line_of_second;
+  double staying =
+      again && lhs_bytes > MATRIX_CACHE_BYTES ? blocking->prices->line_of_memory : blocking->prices->line_of_second;
   return calls * (reading.passes * line + reading.stays * staying) / LINE_BYTES;
 }
 
@@ -279,7 +335,7 @@ static double factors_reading_cost(const ContractionBlocking *blocking, const Pl
 static double result_pages_cost(const ContractionBlocking *blocking) {
   int64_t rows = min_i64(blocking->tiles_per_block, blocking->tile_count) * blocking->tile_rows;
   bool are_apart = 2 * blocking->columns.size * type_storage_bytes(blocking->type) >= PAGE_BYTES;
-  return are_apart && rows > KNOWN_PAGES / 4 ? blocking->tile_rows * result_page_cost : 0;
+  return are_apart && rows > KNOWN_PAGES / 4 ? blocking->tile_rows * blocking->prices->result_page : 0;
 }
 
 /* Of packing the whole rhs once, besides reading it. */
@@ -290,7 +346,7 @@ static double rhs_packing_cost(const ContractionBlocking *blocking, const Packin
     longest = max_i64(longest / FAR_RUNS, 1);
   double elements = (double)(blocking->panel_count * blocking->panel_width) *
                     (double)ceil_div(blocking->depth.size, blocking->group) * blocking->group;
-  return elements * element_packing(&packing->rhs, longest);
+  return elements * element_packing(blocking, &packing->rhs, longest);
 }
 
 /* Which part of the rows squares take, mostly: whole ones in a block, which begin where a part of the rows does. */
@@ -312,10 +368,10 @@ static double lhs_entry_cost(const ContractionBlocking *blocking, const PackingC
   double reading = reading_cost(blocking, lhs_bytes, lhs_bytes);
   if (blocking->lhs_in_place) return reading;
   double elements = lhs_bytes / type_storage_bytes(blocking->type) * blocking->group;
-  double element = element_packing(&packing->lhs, blocking->block_depth);
+  double element = element_packing(blocking, &packing->lhs, blocking->block_depth);
   if (blocking->lhs_transposes) {
     double share = share_in_squares(blocking);
-    element = share * element + (1 - share) * element_packing(&packing->lhs_alone, blocking->block_depth);
+    element = share * element + (1 - share) * element_packing(blocking, &packing->lhs_alone, blocking->block_depth);
   }
   return reading + elements * element;
 }
@@ -332,7 +388,7 @@ double contraction_cost(const ContractionBlocking *blocking, const PackingCosts 
   double rows_share = blocking->lhs_by_tiles ? blocking->cut_share : 1;
   double steps = tiles * blocking->step_cost * rows_share;
   if (blocking->rest_rows > 0) steps += blocking->rest_cost - blocking->step_cost;
-  double total = panels * (steps * depth * blocking->common_share + tiles * blocks * call_cost);
+  double total = panels * (steps * depth * blocking->common_share + tiles * blocks * blocking->prices->call);
   if (total > most) return total;
   total += tiles * panels * sums_moving_cost(blocking, place);
   if (blocking->is_turned) total += tiles * panels * turning_cost(blocking);
@@ -349,9 +405,12 @@ double contraction_cost(const ContractionBlocking *blocking, const PackingCosts 
   return total;
 }
 
-void contraction_price_entries(const PackingCosts *packing, ContractionBlocking *blocking) {
-  double bytes = type_storage_bytes(blocking->type), depth = (double)ceil_div(blocking->depth.size, blocking->group);
-  double rows = (double)(blocking->tile_count * blocking->tile_rows);
-  blocking->lhs_entry_cost = lhs_entry_cost(blocking, packing, rows * depth * bytes * packed_share(blocking));
-  blocking->rhs_entry_cost = rhs_reading_cost(blocking, packing) + rhs_packing_cost(blocking, packing);
+void contraction_price_entries(const Kernel *kernel, ContractionBlocking *blocking) {
+  ContractionBlocking entry = *blocking;
+  entry.prices = &usual_prices;
+  PackingCosts packing = contraction_packing_costs(kernel, &entry);
+  double bytes = type_storage_bytes(entry.type), depth = (double)ceil_div(entry.depth.size, entry.group);
+  double rows = (double)(entry.tile_count * entry.tile_rows);
+  blocking->lhs_entry_cost = lhs_entry_cost(&entry, &packing, rows * depth * bytes * packed_share(&entry));
+  blocking->rhs_entry_cost = rhs_reading_cost(&entry, &packing) + rhs_packing_cost(&entry, &packing);
 }

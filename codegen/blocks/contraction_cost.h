@@ -12,6 +12,34 @@
 #define SECOND_CACHE_BYTES (400 << 10)
 #define PAGE_BYTES 4096
 
+/* Cycles of what is done besides multiplying, and what scratch is worth. */
+struct ContractionPrices {
+  double call;                  /* of a micro-kernel, its loop and its last sums included */
+  double sum;                   /* of a vector of sums that is loaded or stored */
+  double line_of_second;        /* of a line of the second-level cache that is read in order */
+  double line_passing;          /* and of a rhs that goes by one tile after the other */
+  double line_in_place;         /* and in rows, as they lie in the rhs */
+  double line_across;           /* and in columns, as they lie in the lhs */
+  double near_page;             /* of a page of these rows, one of many */
+  double line_of_memory;        /* and from further away */
+  double line_alone;            /* of a line that the hardware did not ask for ahead, over the rows it is for */
+  double line_of_tile;          /* the same where a tile's multiplications hide some of it, as it packs the panel */
+  double result_line_of_second; /* of one of sums in the result, loaded and stored */
+  double result_line_of_set;    /* where the rows of a tile share a set */
+  double result_line_far;       /* which nothing asked for ahead */
+  double result_page;           /* of a page of results, one of many, in stores that nothing hides */
+  double page;                  /* of a page that was forgotten */
+  double copy;                  /* of a vector that is packed, and of each operation on it */
+  double run;                   /* of each run of a row that is packed */
+  double square;                /* of an element that is packed in squares */
+  double short_step;            /* of a vector of a turned tile */
+  double masked_step;           /* and where shorter registers than a line have masks */
+  double group_far;             /* of an element that is packed in groups, from further away */
+  double element;               /* of one that is packed alone */
+  /* Parts of the time: what half the scratch may take more, and what less scratch may all in all. */
+  double half_scratch, most_spared;
+};
+
 typedef struct PackingCost {
   double element;
   int64_t run; /* elements */
@@ -39,12 +67,18 @@ PackingCosts contraction_packing_costs(const Kernel *kernel, const ContractionBl
 /* But for |sums|, which the caller finds. */
 PlaceCosts contraction_place_costs(const ContractionBlocking *blocking);
 
+/* Whether some rows, at most a few tiles, have a large rhs: each panel is read from far away for little. */
+bool contraction_has_far_panels(const ContractionBlocking *blocking);
+/* Those of a processor, for registers of the blocking's lanes. */
+const ContractionPrices *contraction_prices(const VecTarget *target, const ContractionBlocking *blocking);
+
 /* Of all that one batch entry takes, but for the epilogue, which is the same whatever the sizes.  Something above
  * |most| where that is clear soon. */
 double contraction_cost(const ContractionBlocking *blocking, const PackingCosts *packing, const PlaceCosts *place,
                         double most);
-/* Sets what |blocking| says of bringing in each of the factors once. */
-void contraction_price_entries(const PackingCosts *packing, ContractionBlocking *blocking);
+/* Sets what |blocking| says of bringing in each of the factors once.  By the usual prices: threads share the caches
+ * from which they read, so less of it comes while a thread multiplies. */
+void contraction_price_entries(const Kernel *kernel, ContractionBlocking *blocking);
 
 double contraction_rhs_bytes(const ContractionBlocking *blocking);
 /* Whether the whole rhs, rows of whole lines, goes by each tile of rows, which stay in the first-level cache meanwhile,

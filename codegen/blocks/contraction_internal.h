@@ -64,6 +64,8 @@ typedef struct RegisterStep {
   uint64_t bits; /* of the type */
 } RegisterStep;
 
+typedef struct ContractionPrices ContractionPrices; /* contraction_cost.c */
+
 struct ContractionBlocking {
   int32_t lhs, rhs; /* the factors: lhs depends on rows, rhs on columns */
   PrimitiveType type;
@@ -115,9 +117,10 @@ struct ContractionBlocking {
       lhs_transposes;    /* contiguous along the other dim than its packed form: packed in square blocks */
   bool lhs_in_parts;     /* its rows are not walked as one; where it transposes, parts are whole squares long */
   bool has_large_caches; /* VecTarget's, where there is more than a line of columns */
-  bool is_far;           /* what is read in place comes from memory: VecTarget's streams_factors */
-  bool is_apart;         /* it comes from no cache of the core's own: leaves_own_cache */
-  bool rhs_ahead;        /* while a panel is multiplied, the rows are asked for of that |panels_ahead| further on */
+  const ContractionPrices *prices; /* the processor's */
+  bool is_far;                     /* what is read in place comes from memory: VecTarget's streams_factors */
+  bool is_apart;                   /* it comes from no cache of the core's own: leaves_own_cache */
+  bool rhs_ahead; /* while a panel is multiplied, the rows are asked for of that |panels_ahead| further on */
   int64_t panels_ahead;
   int64_t rows_ahead; /* where it is not 0, they are those of the same panel so many rows of the depth further on */
   bool ahead_in_turn; /* by many tiles: each asks for its share of them before it begins, rather than at each step */
@@ -138,7 +141,7 @@ struct ContractionBlocking {
   RegisterStep register_steps[MOST_REGISTER_STEPS];
   bool rhs_kept;       /* all panels are packed before the first tile, |rhs_slot| bytes each */
   bool packed_by_tile; /* the first tile of a block reads a panel where it lies, and its micro-kernel packs it for the
-                          others */
+                          others.  Before sizes are chosen: it may do so */
   /* Rows of a tile that overlap, as neighbouring patches of an image do, are packed as strips: the last |strip_dims| of
    * the depth are one run of |strip_run| elements, from the next row's on |row_stride| further, and the outermost of
    * these dims goes on for |strip_longer| indices, as far as the last row's.  |strip_dims| 0: rows are packed apart. */
@@ -409,9 +412,11 @@ void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, 
 /* Packs columns [column, column + panel width) of the current run, lanes beyond its end being whatever, into
  * |rhs_pack|. */
 void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column);
-/* Whether the first tile of a block packs the panels, of a blocking that is complete but for that: rows that are copied
+/* Whether the first tile of a block may pack the panels, of a blocking whose sizes are not known: rows that are copied
  * as they are, and whole. */
-void contraction_choose_packing_tile(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking);
+bool contraction_may_pack_by_tile(const VecTarget *target, const ContractionBlocking *blocking);
+/* Whether it does, of a blocking that is complete but for that: such a tile takes all of the block. */
+bool contraction_packs_by_tile(const Kernel *kernel, const ContractionBlocking *blocking);
 /* How much of the depth is packed of all panels that are kept, one after the other, before what follows of it: rows of
  * the rhs are then read whole, as the hardware follows them, where a panel's part of each is a line or two of a page.
  */

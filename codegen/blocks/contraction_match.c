@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/checked_math.h"
-#include "codegen/blocks/contraction_internal.h"
+#include "codegen/blocks/contraction_cost.h"
 
 /* Bytes of the lines of a panel that all tiles read where it is; of a rhs that comes from memory; and of a first-level
  * cache the sets, and how many lines of a panel one of them may hold. */
@@ -22,6 +22,9 @@
 #define NARROW_PRODUCTS (256 << 10)
 /* Times the time of a tile whose rows have to be packed because they meet in the cache. */
 #define PACKED_ROWS 1.02
+/* Times the time of panels of two registers, where a large rhs is read by the first of a few tiles: wider ones ask for
+ * more lines at a step than come meanwhile. */
+#define WIDE_PANELS 1.07
 /* Times the least time of a tile's sizes that is not worth trying another tile for, nor more bytes. */
 #define OTHER_TILE_TIME 1.05
 /* Times the time of other tiles that one with a last tile of fewer rows must take: tiles of 49 rows would be 14 + 14 +
@@ -304,6 +307,12 @@ static int64_t row_step(const Kernel *kernel, const ContractionBlocking *blockin
   return kernel_plain_stride(kernel, lhs->address, row, &stride) ? max_i64(stride, 0) : 0;
 }
 
+/* Whether panels of two registers come sooner than wider ones, which would ask for fewer loads: where a register's
+ * multiplications take a cycle, loads do not matter. */
+static bool prefers_pairs(const VecTarget *target, TileLimit limit, const ContractionBlocking *blocking) {
+  return target->multiplies_by_halves && limit.whole == 0 && contraction_has_far_panels(blocking);
+}
+
 static void choose_tile(const Kernel *kernel, const VecTarget *target, TileLimit limit, ContractionBlocking *blocking) {
   int lanes = target->vector_bits / (type_storage_bytes(blocking->type) * 8);
   int least = blocking->group > 1 ? 4 : 2;
@@ -324,6 +333,7 @@ static void choose_tile(const Kernel *kernel, const VecTarget *target, TileLimit
     double cost = (double)panels * tiles.cost;
     if (lhs_stride > 0 && contraction_rows_meet(blocking->has_large_caches, tiles.rows, lhs_stride))
       cost *= PACKED_ROWS;
+    if (vectors > 2 && tiles.rows < blocking->rows.size && prefers_pairs(target, limit, blocking)) cost *= WIDE_PANELS;
     if (best != 0 && cost >= best) continue;
     best = cost;
     blocking->step_cost = tile_cost(tiles.rows, vectors, multiplication_of(target));
@@ -581,6 +591,7 @@ static bool choose_blocks(const Kernel *kernel, const VecTarget *target, TileLim
   bool is_wide = blocking->columns.size * type_storage_bytes(blocking->type) > LINE_BYTES;
   blocking->has_large_caches = target->has_large_caches && is_wide;
   choose_tile(kernel, target, tile, blocking);
+  blocking->prices = contraction_prices(target, blocking);
   const DimList *stored = blocking->is_turned ? &blocking->rows : &blocking->columns;
   int last = stored->dims[stored->count - 1];
   if (contraction_lanes(kernel, target, &blocking->epilogue_set, last, blocking->lanes, false) != blocking->lanes)
@@ -598,6 +609,7 @@ static bool choose_blocks(const Kernel *kernel, const VecTarget *target, TileLim
   blocking->rhs_source = plain_source(kernel, blocking);
   int32_t source = blocking->rhs_source >= 0 ? blocking->rhs_source : blocking->rhs;
   blocking->rhs_stride = rhs_step(kernel, blocking, source);
+  blocking->packed_by_tile = contraction_may_pack_by_tile(target, blocking);
   contraction_choose_kept(kernel, target, blocking);
   choose_sums(kernel, blocking);
   return contraction_choose_sizes(kernel, limit, blocking);
@@ -728,7 +740,7 @@ static bool complete_blocking(const Kernel *kernel, const VecTarget *target, Con
   if (!choose_grouped_blocks(kernel, target, limit, blocking)) return false;
   if (blocking->group == 1) try_turned(kernel, target, limit, &roles, blocking);
   contraction_choose_common_guards(kernel, blocking);
-  contraction_choose_packing_tile(kernel, target, blocking);
+  blocking->packed_by_tile = contraction_packs_by_tile(kernel, blocking);
   contraction_choose_results_ahead(kernel, target, blocking);
   contraction_choose_registers(kernel, target, blocking);
   contraction_choose_split(blocking);

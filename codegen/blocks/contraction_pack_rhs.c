@@ -474,14 +474,15 @@ LLVMValueRef contraction_rhs_address(ContractionEmitter *emitter, const DepthBlo
   return point_load_pointer(&emitter->point, blocking->rhs_source);
 }
 
-void contraction_choose_packing_tile(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking) {
-  bool is_packed = !blocking->rhs_in_place && !blocking->rhs_kept && !blocking->is_turned && blocking->tile_count > 1;
+bool contraction_may_pack_by_tile(const VecTarget *target, const ContractionBlocking *blocking) {
   bool is_copied = blocking->rhs_is_plain && blocking->rhs_source == blocking->rhs && blocking->group == 1;
   bool is_whole = blocking->column_run % blocking->panel_width == 0;
-  if (!is_packed || !is_copied || !is_whole || blocking->in_matrix_unit) return;
-  if (!contraction_has_assembly(target, blocking, blocking->tile_rows, blocking->panel_vectors)) return;
-  /* a tile takes all of the block */
-  if (blocking->common_guard_count > 0 || blocking->cut || contraction_strip_gap(blocking) > 0) return;
+  if (!is_copied || !is_whole || blocking->is_turned || blocking->in_matrix_unit) return false;
+  return contraction_has_assembly(target, blocking, blocking->tile_rows, blocking->panel_vectors);
+}
+
+bool contraction_packs_by_tile(const Kernel *kernel, const ContractionBlocking *blocking) {
+  bool takes_all = blocking->common_guard_count == 0 && !blocking->cut && contraction_strip_gap(blocking) == 0;
   int together = contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth);
-  blocking->packed_by_tile = together >= blocking->depth.count - blocking->chunk_dim;
+  return blocking->packed_by_tile && takes_all && together >= blocking->depth.count - blocking->chunk_dim;
 }

@@ -26,9 +26,6 @@
 #define SECOND_CACHE_SETS 1024
 #define TILES_IN_TURN 16 /* tiles among which the rows of a panel are few each */
 #define ALIGNMENT 64
-/* Half the scratch may take so much more of the time, but all in all no more times it than that. */
-#define HALF_SCRATCH_TIME 0.05
-#define SPARING_TIME 1.05
 /* So many buy their time without being asked what it is; and so many are none. */
 #define FEW_BYTES (4 << 10)
 #define LEAST_BYTES 256
@@ -251,11 +248,17 @@ static int64_t bytes_for_nothing(ContractionScratch limit) {
 }
 
 double contraction_weighed_cost(const ContractionBlocking *blocking, ContractionScratch limit) {
-  return blocking->cost * (1 + HALF_SCRATCH_TIME * halvings(blocking->scratch_bytes, bytes_for_nothing(limit)));
+  return blocking->cost *
+         (1 + blocking->prices->half_scratch * halvings(blocking->scratch_bytes, bytes_for_nothing(limit)));
 }
 
 static void note_cost(SizeClass *class, double its_cost) {
   if (class->least_cost == 0 || its_cost < class->least_cost) class->least_cost = its_cost;
+}
+
+/* So much may be spent in |class| for less scratch. */
+static double most_spent(const SizeClass *class, const ContractionPrices *prices) {
+  return class->least_cost * (1 + prices->most_spared);
 }
 
 /* Something was seen before that costs no more and needs no more scratch. */
@@ -268,7 +271,7 @@ static bool is_seen_better(const SizeClass *class, double its_cost, int64_t scra
 }
 
 static void note_sizes(SizeSearch *search, SizeClass *class, const ContractionBlocking *blocking, double its_cost) {
-  bool is_near = its_cost <= class->least_cost * SPARING_TIME;
+  bool is_near = its_cost <= most_spent(class, blocking->prices);
   if (!class->found || its_cost < class->fastest.cost) class->fastest = (PricedBlocking){its_cost, *blocking};
   if (is_near && !is_seen_better(class, its_cost, blocking->scratch_bytes))
     array_push(&class->nearly, search->arena, ((PricedBlocking){its_cost, *blocking}));
@@ -277,11 +280,13 @@ static void note_sizes(SizeSearch *search, SizeClass *class, const ContractionBl
 
 /* What costs more changes nothing in |class|. */
 static double most_wanted(const SizeClass *class) {
-  return class->found ? fmax(class->fastest.cost, class->least_cost * SPARING_TIME) : INFINITY;
+  return class->found ? fmax(class->fastest.cost, most_spent(class, class->fastest.blocking.prices)) : INFINITY;
 }
 
 static void try_sizes(SizeSearch *search, const PlaceCosts *place, ContractionBlocking *blocking) {
   lay_out(blocking);
+  blocking->packed_by_tile =
+      search->base->packed_by_tile && !blocking->rhs_in_place && !blocking->rhs_kept && blocking->tile_count > 1;
   if (blocking->scratch_bytes > search->priced) return;
   double most = most_wanted(&search->any);
   if (blocking->scratch_bytes <= search->few.most) most = fmax(most, most_wanted(&search->few));
@@ -298,12 +303,13 @@ static void try_sizes(SizeSearch *search, const PlaceCosts *place, ContractionBl
  * that needs no more, or the limit leaves nothing that is near. */
 static const PricedBlocking *sparing_sizes(const SizeClass *class, int64_t few) {
   const PricedBlocking *best = &class->fastest;
+  const ContractionPrices *prices = best->blocking.prices;
   double best_cost = 0;
   if (best->blocking.scratch_bytes <= few) return best;
   for (int64_t i = 0; i < class->nearly.count; i++) {
     const PricedBlocking *priced = &class->nearly.data[i];
-    double its_cost = priced->cost * (1 + HALF_SCRATCH_TIME * halvings(priced->blocking.scratch_bytes, few));
-    if (priced->cost > class->least_cost * SPARING_TIME || (best_cost > 0 && its_cost >= best_cost)) continue;
+    double its_cost = priced->cost * (1 + prices->half_scratch * halvings(priced->blocking.scratch_bytes, few));
+    if (priced->cost > most_spent(class, prices) || (best_cost > 0 && its_cost >= best_cost)) continue;
     best_cost = its_cost;
     best = priced;
   }
@@ -463,7 +469,7 @@ bool contraction_choose_sizes(const Kernel *kernel, ContractionScratch limit, Co
     blocking->cost = best->cost;
     blocking->least_cost = search.any.least_cost;
     blocking->few_cost = search.few.found ? search.few.fastest.cost : INFINITY;
-    contraction_price_entries(&search.packing, blocking);
+    contraction_price_entries(kernel, blocking);
     choose_ahead(kernel, blocking);
     contraction_choose_passing(blocking, LARGE_FIRST_CACHE_BYTES);
   }

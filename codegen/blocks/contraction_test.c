@@ -188,6 +188,27 @@ static void contraction_packs_panels_by_its_first_tile(void **state) {
   arena_destroy(arena);
 }
 
+/* A processor that multiplies one register in a cycle, not two, reads a deeper panel from the second-level cache
+ * meanwhile, and moves sums less often.  A large rhs is read in panels of two registers, whatever has fewest loads. */
+static void contraction_of_slow_multiplications_has_deep_blocks(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  TestCase test = matrix_case(1024, 1024, 1024, ROWS, ROWS, ROWS);
+  ContractionBlocking slow = blocking_on(&test, "znver4", LAST_CACHE, INT64_MAX, arena);
+  ContractionBlocking fast = blocking_on(&test, "znver5", LAST_CACHE, INT64_MAX, arena);
+  assert_true(slow.packed_by_tile && fast.packed_by_tile);
+  assert_true(slow.block_depth > fast.block_depth);
+  assert_true(slow.block_depth * slow.panel_width * 4 >= 32 << 10);
+  test = matrix_case(18, 4096, 1024, ROWS, ROWS, ROWS);
+  slow = blocking_on(&test, "znver4", LAST_CACHE, INT64_MAX, arena);
+  fast = blocking_on(&test, "znver5", LAST_CACHE, INT64_MAX, arena);
+  assert_true(slow.packed_by_tile && slow.panel_vectors == 2);
+  assert_true(!fast.packed_by_tile && fast.panel_vectors == 3);
+  test.checked_each = 997;
+  run_everywhere(&test);
+  arena_destroy(arena);
+}
+
 /* Weights that come from memory are read in whole rows, unless the sums of so many columns do not stay in the
  * second-level cache; there is no more scratch for it. */
 static void contraction_with_few_rows_streams_whole_rows(void **state) {
@@ -612,6 +633,7 @@ int main(void) {
       cmocka_unit_test(contraction_with_a_small_rhs_from_afar_asks_ahead),
       cmocka_unit_test(contraction_that_packs_a_large_lhs_asks_ahead),
       cmocka_unit_test(contraction_packs_panels_by_its_first_tile),
+      cmocka_unit_test(contraction_of_slow_multiplications_has_deep_blocks),
       cmocka_unit_test(contraction_with_few_rows_streams_whole_rows),
       cmocka_unit_test(contraction_of_a_lhs_across_its_grain_is_in_place),
       cmocka_unit_test(contraction_of_many_blocks_adds_up_in_the_result),

@@ -9,6 +9,7 @@
 #define BF16_FEATURES VNNI_FEATURES ",+avx512bf16"
 #define VBMI_FEATURES VNNI_FEATURES ",+avx512vbmi"
 #define VBMI_BF16_FEATURES BF16_FEATURES ",+avx512vbmi"
+#define ZEN4_FEATURES VBMI_BF16_FEATURES ",+sse4a"
 #define AMX_FEATURES VBMI_BF16_FEATURES ",+avx512fp16,+amx-tile,+amx-int8,+amx-bf16"
 
 static const CpuLevel cpu_levels[] = {
@@ -48,8 +49,8 @@ static const CpuLevel cpu_levels[] = {
     {"znver1", AVX2_FEATURES},
     {"znver2", AVX2_FEATURES},
     {"znver3", AVX2_FEATURES},
-    {"znver4", VBMI_BF16_FEATURES},
-    {"znver5", VBMI_BF16_FEATURES},
+    {"znver4", ZEN4_FEATURES},
+    {"znver5", ZEN4_FEATURES ",+avx512vp2intersect"},
 };
 
 enum { CPU_LEVEL_COUNT = sizeof cpu_levels / sizeof *cpu_levels };
@@ -103,6 +104,9 @@ VecTarget cpu_vec_target(const char *features) {
     target.has_byte_permutes = feature_is_given(features, "avx512vbmi");
     target.has_f16_arithmetic = target.has_f16c && feature_is_given(features, "avx512fp16");
     target.has_bf16_pairs = feature_is_given(features, "avx512bf16");
+    /* no feature says so: of those with SSE4a, which AMD alone has, one has this */
+    target.multiplies_by_halves =
+        feature_is_given(features, "sse4a") && !feature_is_given(features, "avx512vp2intersect");
     bool has_matrices = feature_is_given(features, "amx-tile");
     target.has_large_caches = has_matrices;
     target.has_matrix_s8 = has_matrices && target.has_vnni && feature_is_given(features, "amx-int8");
