@@ -7,6 +7,7 @@
 #include "codegen/lower/module_kernels.h"
 #include "codegen/oncore/emit/resident_search.h"
 #include "codegen/scratch_balance.h"
+#include "hlo/analysis/factor_bytes.h"
 #include "hlo/machine/description/machine_abilities.h"
 
 static bool has_function(const Kernel *kernel) {
@@ -105,24 +106,6 @@ int64_t code_draft_kernel_count(const CodeDraft *draft, int64_t *out_distinct) {
   return count;
 }
 
-#define LAST_CACHE_BYTES (32 << 20)
-#define OWN_CACHE_BYTES (2 << 20)
-
-/* What the products of |module| read.  Of each the larger factor counts: the weights. */
-static double factor_bytes(const HloModule *module) {
-  double bytes = 0;
-  for (int64_t c = 0; c < module->computations.count; c++) {
-    const HloComputation *computation = module->computations.data[c];
-    for (int64_t i = 0; i < computation->instructions.count; i++) {
-      const HloInstruction *instruction = computation->instructions.data[i];
-      if (!hlo_opcode_has(instruction->opcode, OP_CONTRACTION)) continue;
-      bytes += (double)max_i64(shape_byte_size(instruction->operands[0]->shape),
-                               shape_byte_size(instruction->operands[1]->shape));
-    }
-  }
-  return bytes;
-}
-
 /* By identity: what scratch a Kernel may need wherever it runs. */
 static const ContractionScratch *scratch_limits(const CodeDraft *draft, const HloScratchLimit *plan) {
   const KernelTable *kernels = draft->kernels;
@@ -168,7 +151,7 @@ static void measure_strategies(CodeDraft *draft, const HloModule *module, const 
                             .uses = uses,
                             .limits = scratch_limits(draft, limit),
                             .shares = scratch_balance_shares(draft->arena, module, draft->kernels)};
-  double bytes = factor_bytes(module);
+  double bytes = hlo_factor_bytes(module);
   for (int t = 0; t < target_count; t++) {
     KernelStrategy *strategies = ARENA_NEW_ARRAY(draft->arena, KernelStrategy, balance.count);
     draft->strategies[t] = strategies;

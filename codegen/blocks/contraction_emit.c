@@ -35,7 +35,8 @@ static DepthBlock depth_block(ContractionEmitter *emitter, LLVMValueRef number) 
   int64_t extent = emitter->kernel->dims[blocking->depth.dims[blocking->chunk_dim]].extent;
   DepthBlock block = {.chunk_begin = ir_index_multiply(vec->builder, chunk, blocking->chunk_size)};
   block.chunk_count = block_count_left(vec, blocking->chunk_size, extent, block.chunk_begin);
-  block.depth = ir_index_multiply(vec->builder, block.chunk_count, blocking->inside_chunk);
+  int64_t taken = blocking->depth_runs > 0 ? blocking->depth_runs : blocking->inside_chunk;
+  block.depth = ir_index_multiply(vec->builder, block.chunk_count, taken);
   return block;
 }
 

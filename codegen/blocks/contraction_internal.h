@@ -100,6 +100,9 @@ struct ContractionBlocking {
    * block by block. */
   int chunk_dim;
   int64_t chunk_size, chunk_count_of_dim, inside_chunk, block_depth, block_count;
+  /* Where it is not 0 the one dim of the depth is read in so many runs at once: block b has index b of each, which lie
+   * |block_count| indices apart. */
+  int64_t depth_runs;
   int64_t row_stride; /* of the lhs, packed or in place */
   int64_t lhs_step;   /* elements from an index of the depth to the next; 1 but for a lhs in place across its grain */
   int64_t lhs_slot;   /* elements of a packed tile of the lhs */

@@ -23,6 +23,11 @@
 #define SHORT_ROW_BYTES 1024
 #define ROWS_AHEAD 16
 #define LEAST_ROWS_AHEAD 256
+/* A depth that is read in so many places at once, each of which is asked for so far ahead, while the sums stay in the
+ * first-level cache. */
+#define DEPTH_RUNS 4
+#define RUNS_AHEAD_BYTES 1024
+#define RUNS_SUMS_BYTES (32 << 10)
 #define SECOND_CACHE_SETS 1024
 #define TILES_IN_TURN 16 /* tiles among which the rows of a panel are few each */
 #define ALIGNMENT 64
@@ -162,13 +167,45 @@ static void choose_streams_ahead(ContractionBlocking *blocking) {
   blocking->panels_ahead = min_i64(ceil_div(ahead, blocking->panel_width * bytes), blocking->panels_per_chunk);
 }
 
+/* A lhs of one row whose numbers are read where they are, whatever step lies between them. */
+static bool has_plain_vector(const Kernel *kernel, const ContractionBlocking *blocking) {
+  const KernelValue *lhs = &kernel->values[blocking->lhs];
+  if (blocking->rows.size != 1 || lhs->kind != KERNEL_LOAD || lhs->predicate >= 0 || blocking->lhs_step != 1)
+    return false;
+  return contraction_contiguous(kernel, &blocking->lhs_set, blocking->depth.dims[0]);
+}
+
+/* One row after the other in four runs, rather than pieces of some rows that lie together: as few streams as the
+ * hardware follows best, none of which ends before the matrix does.  Each row moves all sums, so these must be near.
+ * Where threads share columns they would break the runs: so there must be batch entries for them. */
+static void choose_runs(const Kernel *kernel, ContractionBlocking *blocking) {
+  int64_t sums = blocking->columns.size * type_storage_bytes(blocking->type);
+  bool is_whole =
+      blocking->panels_per_chunk == blocking->panel_count && blocking->column_suffix == blocking->columns.count;
+  if (!blocking->rhs_ahead || blocking->has_large_caches || !is_whole || sums > RUNS_SUMS_BYTES) return;
+  if (blocking->vector_lanes * type_storage_bytes(blocking->type) < LINE_BYTES / 2) return; /* sums take as long */
+  if (blocking->batch.size < 2 || blocking->depth.count > 1 || blocking->depth.size % DEPTH_RUNS != 0) return;
+  if (blocking->group > 1 || blocking->rhs_type != blocking->type || !has_plain_vector(kernel, blocking)) return;
+  blocking->lhs_in_place = true;
+  blocking->depth_runs = blocking->block_depth = DEPTH_RUNS;
+  blocking->chunk_size = 1;
+  blocking->block_count = blocking->chunk_count_of_dim = blocking->depth.size / DEPTH_RUNS;
+  blocking->lhs_step = blocking->block_count;
+  blocking->rhs_stride *= blocking->block_count;
+  int64_t panel_bytes = blocking->panel_width * type_storage_bytes(blocking->type);
+  blocking->panels_ahead = min_i64(ceil_div(RUNS_AHEAD_BYTES, panel_bytes), blocking->panel_count);
+}
+
 /* With several tiles there is time to ask for the next panel's rows, too far apart for the hardware to guess.  Those of
  * a small rhs that is read in place stay in the second-level cache, unless the module's other products drive them out.
  */
 static void choose_ahead(const Kernel *kernel, ContractionBlocking *blocking) {
   blocking->panels_ahead = 1;
   if (blocking->tile_count == 1 && blocking->rhs_in_place) {
-    if (!choose_rows_ahead(blocking) && streams(blocking)) choose_streams_ahead(blocking);
+    if (!choose_rows_ahead(blocking) && streams(blocking)) {
+      choose_streams_ahead(blocking);
+      choose_runs(kernel, blocking);
+    }
     return;
   }
   if (blocking->rhs_kept || blocking->rhs_source < 0 || blocking->panel_count == 1) return;
@@ -471,6 +508,7 @@ bool contraction_choose_sizes(const Kernel *kernel, ContractionScratch limit, Co
     blocking->few_cost = search.few.found ? search.few.fastest.cost : INFINITY;
     contraction_price_entries(kernel, blocking);
     choose_ahead(kernel, blocking);
+    if (blocking->depth_runs > 0) lay_out(blocking);
     contraction_choose_passing(blocking, LARGE_FIRST_CACHE_BYTES);
   }
   arena_destroy(scratch);

@@ -45,7 +45,7 @@ void contraction_choose_split(ContractionBlocking *blocking) {
   int64_t batch = blocking->batch.size;
   bool are_alike = min_i64(rows, columns) * 4 >= max_i64(rows, columns) * 3;
   bool by_rows = are_alike ? blocking->rhs_entry_cost <= blocking->lhs_entry_cost : rows > columns;
-  if (batch >= MANY_ENTRIES || (batch >= rows && batch >= columns))
+  if (batch >= MANY_ENTRIES || blocking->depth_runs > 0 || (batch >= rows && batch >= columns))
     split_by(blocking, ROLE_BATCH, batch, batch, 0);
   else if (by_rows)
     split_by(blocking, ROLE_ROWS, blocking->tile_count, rows, blocking->rhs_entry_cost);

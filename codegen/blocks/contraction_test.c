@@ -225,6 +225,32 @@ static void contraction_with_few_rows_streams_whole_rows(void **state) {
   arena_destroy(arena);
 }
 
+/* A row times matrices that come from memory: each is read in four runs of whole rows, and threads share matrices, not
+ * columns; not where sums leave the first-level cache, nor where there is one matrix alone. */
+static void contraction_of_a_row_reads_runs_of_the_depth(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  TestCase test = matrix_case(1, 1024, 1024, ROWS, ROWS, ROWS);
+  assert_int_equal(blocking_on(&test, "znver4", MEMORY, INT64_MAX, arena).depth_runs, 0);
+  test.outer_count = 3;
+  test.extents[0] = 4;
+  memcpy(test.extents + 1, (int64_t[]){1, 1024, 1024}, 3 * sizeof(int64_t));
+  test.lhs = (Affine){0, {1024, 4096, 0, 1}};
+  test.rhs = (Affine){0, {1 << 20, 0, 1, 1024}};
+  test.result = (Affine){0, {1024, 4096, 1}};
+  ContractionBlocking runs = blocking_on(&test, "znver4", MEMORY, INT64_MAX, arena);
+  assert_int_equal(runs.depth_runs, 4);
+  assert_int_equal(runs.block_count, 256);
+  assert_true(runs.lhs_in_place && runs.split == ROLE_BATCH);
+  assert_int_equal(contraction_pieces(&runs).count, 4);
+  assert_int_equal(blocking_on(&test, "znver4", LAST_CACHE, INT64_MAX, arena).depth_runs, 0);
+  test.extents[2] = 16384;
+  test.rhs = (Affine){0, {1 << 24, 0, 1, 16384}};
+  test.result = (Affine){0, {16384, 65536, 1}};
+  assert_int_equal(blocking_on(&test, "znver4", MEMORY, INT64_MAX, arena).depth_runs, 0);
+  arena_destroy(arena);
+}
+
 /* A lhs whose numbers lie apart along the depth (a transposed one, and one that is neither) is read where it is. */
 static void contraction_of_a_lhs_across_its_grain_is_in_place(void **state) {
   (void)state;
@@ -635,6 +661,7 @@ int main(void) {
       cmocka_unit_test(contraction_packs_panels_by_its_first_tile),
       cmocka_unit_test(contraction_of_slow_multiplications_has_deep_blocks),
       cmocka_unit_test(contraction_with_few_rows_streams_whole_rows),
+      cmocka_unit_test(contraction_of_a_row_reads_runs_of_the_depth),
       cmocka_unit_test(contraction_of_a_lhs_across_its_grain_is_in_place),
       cmocka_unit_test(contraction_of_many_blocks_adds_up_in_the_result),
       cmocka_unit_test(contraction_with_an_overlapped_result_stores_it_once),

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/checked_math.h"
+#include "hlo/analysis/factor_bytes.h"
 #include "hlo/ir/collective_reducer.h"
 #include "hlo/ir/fold_identity.h"
 #include "passes/cleanup/control_edges.h"
@@ -24,6 +25,10 @@
  *                                                           the dimension of 8 a batch of both
  *                                                   d = f32[16,16] reduce(parts, 0)
  *
+ *   y = f32[1024] dot(f32[4096] x, f32[4096,1024] w)   ->   parts = f32[4,1024] dot(f32[4,1024] reshape(x),
+ *                                                                     f32[4,1024,1024] reshape(w))
+ *                                                           y = f32[1024] reduce(parts, 0)
+ *
  * How many parts there are follows from the shapes alone, so the bits are the same whatever runs them.  A dimension is
  * cut into equal parts: what has no divisor of a useful size stays whole.  Narrow floats whose sums would be rounded
  * once more stay whole, too. */
@@ -42,6 +47,9 @@ enum { ENOUGH_ROWS = 128 };             /* of either factor: more of them are cu
 enum { LEAST_PRODUCTS = 1 << 23 };      /* multiplications that are worth it; reading LEAST_ELEMENTS is, too */
 enum { ELEMENTS_PER_DOT_ELEMENT = 16 }; /* of the factors, for each of all parts, of which there are no more than */
 enum { MOST_DOT_ELEMENTS = 1 << 16 };
+/* Of a matrix that one row is multiplied by: what one core's caches do not hold, with rows whose sums the first of them
+ * does; parts are read in some runs each (codegen/blocks). */
+enum { STREAMED_PARTS = 4, STREAMED_RUNS = 4, LEAST_STREAMED_BYTES = 2 << 20, MOST_STREAMED_ROW_BYTES = 32 << 10 };
 enum { UPDATES_PER_PART_ELEMENT = 16, MOST_SCATTER_BYTES = 1 << 20 };
 
 /* The largest divisor of |extent| in [|least|, |most|]; 1: there is none. */
@@ -340,6 +348,32 @@ static bool has_plain_sums(const HloInstruction *dot) {
   return type_bits(type) >= 32 && (type_is_float(type) || type_is_integral(type));
 }
 
+/* A factor that is read where it lies in memory: an argument or a constant, or a part of one. */
+static bool is_from_memory(const HloInstruction *factor) {
+  static const HloOpcode parts[] = {HLO_RESHAPE, HLO_BITCAST, HLO_SLICE, HLO_DYNAMIC_SLICE};
+  for (int steps = 0; steps < MOST_LINEAR; steps++) {
+    bool is_part = false;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) is_part |= factor->opcode == parts[i];
+    if (!is_part) break;
+    factor = factor->operands[0];
+  }
+  return factor->opcode == HLO_PARAMETER || factor->opcode == HLO_GET_TUPLE_ELEMENT || factor->opcode == HLO_CONSTANT;
+}
+
+/* A row times a matrix whose rows are contiguous, of a module whose matrices come from memory: threads that share its
+ * columns would each read a piece of every row, which memory gives slowly; parts of the depth are whole rows. */
+static int64_t streamed_part_count(const HloInstruction *dot, int64_t depth) {
+  const HloInstruction *matrix = dot->operands[1];
+  Int64List contracting = hlo_instruction_ints(dot, contracting_ids[1]);
+  const Shape *shape = matrix->shape;
+  bool is_plain = contracting.count == 1 && contracting.data[0] == 0 && shape->rank == 2 && type_is_float(shape->type);
+  if (!is_plain || shape->type != dot->shape->type || !is_from_memory(matrix)) return 1;
+  int64_t bytes = shape_element_count(shape) * type_storage_bytes(shape->type);
+  if (bytes < LEAST_STREAMED_BYTES || bytes / depth > MOST_STREAMED_ROW_BYTES) return 1;
+  if (depth % (STREAMED_PARTS * STREAMED_RUNS) != 0) return 1;
+  return hlo_factor_bytes(dot->parent->module) > LAST_CACHE_BYTES ? STREAMED_PARTS : 1;
+}
+
 /* Into how many parts the longest contracted dimension, number |*out_number| of the lists, is cut; 1: it stays whole.
  */
 static int64_t dot_part_count(const HloInstruction *dot, int *out_number) {
@@ -357,6 +391,7 @@ static int64_t dot_part_count(const HloInstruction *dot, int *out_number) {
   int64_t results = shape_element_count(dot->shape);
   if (depth == 0 || results == 0) return 1;
   int64_t rows = shape_element_count(lhs) / depth, columns = shape_element_count(rhs) / depth;
+  if (rows == 1 && columns > ENOUGH_ROWS) return streamed_part_count(dot, depth);
   if (rows > ENOUGH_ROWS || columns > ENOUGH_ROWS) return 1;
   if (factors < LEAST_ELEMENTS && depth < LEAST_PRODUCTS / results) return 1;
   int64_t most = min_i64(factors / ELEMENTS_PER_DOT_ELEMENT, MOST_DOT_ELEMENTS) / results;
