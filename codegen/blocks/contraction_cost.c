@@ -20,9 +20,9 @@
 /* Multiplications of a product that is long: those of networks are mostly shorter, and find their weights further away
  * than one that is measured alone (ResNet-50 took 1.03 times the time by the prices of long ones). */
 #define LONG_PRODUCTS (1 << 28)
-/* Rows of a few tiles are more than the first and at most the second. */
+/* Rows of a few tiles: more than one tile, at most two. */
 #define ROWS_OF_TILE 14
-#define ROWS_OF_FEW_TILES 32
+#define ROWS_OF_FEW_TILES 28
 
 /* Where two registers are multiplied in a cycle, or their length is not known. */
 static const ContractionPrices usual_prices = {.call = 24,
@@ -78,16 +78,24 @@ static const ContractionPrices prices_by_halves = {.call = 24,
                                                    .half_scratch = .025,
                                                    .most_spared = .03};
 
-bool contraction_has_far_panels(const ContractionBlocking *blocking) {
-  bool has_few_tiles = blocking->rows.size > ROWS_OF_TILE && blocking->rows.size <= ROWS_OF_FEW_TILES;
-  return has_few_tiles && blocking->group == 1 && contraction_rhs_bytes(blocking) > FAR_BYTES;
+/* The lhs is a matrix: patches of an image are read or packed in ways that these prices do not know. */
+static bool has_plain_depth(const Kernel *kernel, const ContractionBlocking *blocking) {
+  return contraction_merged_suffix(kernel, &blocking->lhs_set, &blocking->depth) == blocking->depth.count;
 }
 
-const ContractionPrices *contraction_prices(const VecTarget *target, const ContractionBlocking *blocking) {
+bool contraction_has_far_panels(const Kernel *kernel, const ContractionBlocking *blocking) {
+  bool has_few_tiles = blocking->rows.size > ROWS_OF_TILE && blocking->rows.size <= ROWS_OF_FEW_TILES;
+  bool is_far = blocking->group == 1 && contraction_rhs_bytes(blocking) > FAR_BYTES;
+  return has_few_tiles && is_far && has_plain_depth(kernel, blocking);
+}
+
+const ContractionPrices *contraction_prices(const Kernel *kernel, const VecTarget *target,
+                                            const ContractionBlocking *blocking) {
   bool are_lines = blocking->lanes * type_storage_bytes(blocking->type) >= LINE_BYTES;
   double products = (double)blocking->rows.size * (double)blocking->columns.size * (double)blocking->depth.size;
-  bool is_long = products >= LONG_PRODUCTS || contraction_has_far_panels(blocking);
-  return target->multiplies_by_halves && are_lines && is_long ? &prices_by_halves : &usual_prices;
+  bool is_long = products >= LONG_PRODUCTS && has_plain_depth(kernel, blocking);
+  bool are_known = is_long || contraction_has_far_panels(kernel, blocking);
+  return target->multiplies_by_halves && are_lines && are_known ? &prices_by_halves : &usual_prices;
 }
 
 double contraction_rhs_bytes(const ContractionBlocking *blocking) {

@@ -68,9 +68,10 @@ PackingCosts contraction_packing_costs(const Kernel *kernel, const ContractionBl
 PlaceCosts contraction_place_costs(const ContractionBlocking *blocking);
 
 /* Whether some rows, at most a few tiles, have a large rhs: each panel is read from far away for little. */
-bool contraction_has_far_panels(const ContractionBlocking *blocking);
+bool contraction_has_far_panels(const Kernel *kernel, const ContractionBlocking *blocking);
 /* Those of a processor, for registers of the blocking's lanes. */
-const ContractionPrices *contraction_prices(const VecTarget *target, const ContractionBlocking *blocking);
+const ContractionPrices *contraction_prices(const Kernel *kernel, const VecTarget *target,
+                                            const ContractionBlocking *blocking);
 
 /* Of all that one batch entry takes, but for the epilogue, which is the same whatever the sizes.  Something above
  * |most| where that is clear soon. */

@@ -309,8 +309,9 @@ static int64_t row_step(const Kernel *kernel, const ContractionBlocking *blockin
 
 /* Whether panels of two registers come sooner than wider ones, which would ask for fewer loads: where a register's
  * multiplications take a cycle, loads do not matter. */
-static bool prefers_pairs(const VecTarget *target, TileLimit limit, const ContractionBlocking *blocking) {
-  return target->multiplies_by_halves && limit.whole == 0 && contraction_has_far_panels(blocking);
+static bool prefers_pairs(const Kernel *kernel, const VecTarget *target, TileLimit limit,
+                          const ContractionBlocking *blocking) {
+  return target->multiplies_by_halves && limit.whole == 0 && contraction_has_far_panels(kernel, blocking);
 }
 
 static void choose_tile(const Kernel *kernel, const VecTarget *target, TileLimit limit, ContractionBlocking *blocking) {
@@ -333,7 +334,8 @@ static void choose_tile(const Kernel *kernel, const VecTarget *target, TileLimit
     double cost = (double)panels * tiles.cost;
     if (lhs_stride > 0 && contraction_rows_meet(blocking->has_large_caches, tiles.rows, lhs_stride))
       cost *= PACKED_ROWS;
-    if (vectors > 2 && tiles.rows < blocking->rows.size && prefers_pairs(target, limit, blocking)) cost *= WIDE_PANELS;
+    if (vectors > 2 && tiles.rows < blocking->rows.size && prefers_pairs(kernel, target, limit, blocking))
+      cost *= WIDE_PANELS;
     if (best != 0 && cost >= best) continue;
     best = cost;
     blocking->step_cost = tile_cost(tiles.rows, vectors, multiplication_of(target));
@@ -591,7 +593,7 @@ static bool choose_blocks(const Kernel *kernel, const VecTarget *target, TileLim
   bool is_wide = blocking->columns.size * type_storage_bytes(blocking->type) > LINE_BYTES;
   blocking->has_large_caches = target->has_large_caches && is_wide;
   choose_tile(kernel, target, tile, blocking);
-  blocking->prices = contraction_prices(target, blocking);
+  blocking->prices = contraction_prices(kernel, target, blocking);
   const DimList *stored = blocking->is_turned ? &blocking->rows : &blocking->columns;
   int last = stored->dims[stored->count - 1];
   if (contraction_lanes(kernel, target, &blocking->epilogue_set, last, blocking->lanes, false) != blocking->lanes)
