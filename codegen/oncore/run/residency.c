@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/checked_math.h"
-#include "base/packing/packing.h"
 #include "codegen/oncore/plan/tile_seen.h"
 #include "codegen/oncore/run/plan_copies.h"
 #include "codegen/oncore/run/plan_split.h"
@@ -13,11 +12,12 @@
 /* What is to stay in part would save, as a whole, one of so many parts of the Kernels' cycles at least. */
 enum { PART_SHARE = 100 };
 
-/* Bytes of a resident that takes no room to speak of: scales of a norm, sums. */
-enum { LITTLE = 4096 };
-
 /* How often what is left by residents without a place is filled again. */
 enum { MOST_REFILLS = 4 };
+
+/* How many residents without a place are given up one by one, before those that are left are placed anew.  Where there
+ * are more, several are at a time: which of them go matters less then, and placing takes long. */
+enum { SINGLE_DROPS = 32 };
 
 /* How much Kernels may be slower with what is loaded once for one of them, which waits until all of it is there. */
 static const double SLOWER = 1.006;
@@ -40,13 +40,13 @@ const RunTouch *residency_touch(const Chooser *chooser, int64_t number) {
   return &chooser->touches.touches.data[number];
 }
 
-static RunCandidate *candidate_at(const Chooser *chooser, int64_t number) {
+RunCandidate *residency_candidate(const Chooser *chooser, int64_t number) {
   return &chooser->candidates.all.data[number];
 }
 
 /* --- room --- */
 
-static int64_t aligned_bytes(const Chooser *chooser, const RunCandidate *candidate) {
+int64_t residency_aligned_bytes(const Chooser *chooser, const RunCandidate *candidate) {
   return align_up(candidate->held, max_i64(chooser->placed->machine->buffer.align, 1));
 }
 
@@ -69,7 +69,7 @@ static void set_there(Arena *arena, CandidateArray *there, RunCandidate *candida
 }
 
 void residency_set_taken(Chooser *chooser, RunCandidate *candidate, bool is_taken) {
-  int64_t bytes = aligned_bytes(chooser, candidate);
+  int64_t bytes = residency_aligned_bytes(chooser, candidate);
   const int32_t *begins = chooser->touches.begins;
   candidate->is_taken = is_taken;
   for (int32_t e = candidate->first; e <= candidate->last; e++) {
@@ -129,7 +129,7 @@ double residency_trial_cycles(const Chooser *chooser, const RunCandidate *candid
     for (int64_t i = 0; i < chooser->there[e].count; i++) {
       RunCandidate *other = chooser->there[e].data[i];
       other->begin = end;
-      end += aligned_bytes(chooser, other);
+      end += residency_aligned_bytes(chooser, other);
     }
     PlanInterface interface = interface_at(chooser, e, end, machine_buffer_usable(chooser->placed->machine));
     cycles += cycles_under(chooser, e, &interface) * times_at(chooser, e);
@@ -293,18 +293,18 @@ static double density_of(const Chooser *chooser, RunCandidate *candidate, Candid
   out_parts->count = 0;
   if (candidate->is_given_up || candidate->is_taken) return -1;
   for (int32_t c = chooser->candidates.begins[slice]; c < chooser->candidates.begins[slice + 1]; c++) {
-    RunCandidate *other = candidate_at(chooser, c);
+    RunCandidate *other = residency_candidate(chooser, c);
     if (!overlaps(candidate, other)) continue;
     if (other->first < candidate->first || other->last > candidate->last) return -1;
     saved -= other->saved;
     stay -= stay_of(other);
     array_push(out_parts, chooser->arena, other);
   }
-  return saved / ((double)aligned_bytes(chooser, candidate) * fmax(1, stay));
+  return saved / ((double)residency_aligned_bytes(chooser, candidate) * fmax(1, stay));
 }
 
 static void queue_again(const Chooser *chooser, WorthQueue *queue, int32_t number, CandidateArray *parts) {
-  Worth worth = {density_of(chooser, candidate_at(chooser, number), parts), number};
+  Worth worth = {density_of(chooser, residency_candidate(chooser, number), parts), number};
   if (worth.density == queue->density[number]) return;
   queue->density[number] = worth.density;
   if (worth.density <= 0) return;
@@ -320,14 +320,14 @@ static void take_greedily(Chooser *chooser) {
   WorthQueue queue = {.arena = chooser->arena, .density = ARENA_NEW_ARRAY(chooser->arena, double, count + 1)};
   CandidateArray parts = {0};
   for (int32_t c = 0; c < count; c++) {
-    queue.density[c] = density_of(chooser, candidate_at(chooser, c), &parts);
+    queue.density[c] = density_of(chooser, residency_candidate(chooser, c), &parts);
     if (queue.density[c] > 0) array_push(&queue.order, chooser->arena, ((Worth){queue.density[c], c}));
   }
   if (queue.order.count > 1) qsort(queue.order.data, (size_t)queue.order.count, sizeof(Worth), compare_worth);
   while (queue.order.count > 0) {
     Worth best = queue.order.data[--queue.order.count];
     if (best.density != queue.density[best.candidate]) continue;
-    RunCandidate *candidate = candidate_at(chooser, best.candidate);
+    RunCandidate *candidate = residency_candidate(chooser, best.candidate);
     density_of(chooser, candidate, &parts);
     if (!take_what_fits(chooser, candidate, &parts)) continue;
     int32_t slice = candidate->bytes.slice;
@@ -336,48 +336,7 @@ static void take_greedily(Chooser *chooser) {
   }
 }
 
-/* --- places --- */
-
-static int compare_places(const void *left, const void *right) {
-  const RunCandidate *a = *(RunCandidate *const *)left, *b = *(RunCandidate *const *)right;
-  if (a->begin != b->begin) return a->begin < b->begin ? -1 : 1;
-  return a < b ? -1 : a > b;
-}
-
-static int64_t room_left(const Chooser *chooser, int32_t event) {
-  return chooser->limits[event] - chooser->bases[event];
-}
-
-/* Notes for events |first| to |last| that bytes |begin| to |end| are taken, and the room below them from |ends|, by
- * event, on. */
-static void take_bytes(Chooser *chooser, int64_t *ends, int32_t first, int32_t last, int64_t begin, int64_t end) {
-  for (int32_t e = first; e <= last; e++) {
-    if (begin - ends[e] > room_left(chooser, e)) {
-      chooser->bases[e] = ends[e];
-      chooser->limits[e] = begin;
-    }
-    ends[e] = max_i64(ends[e], end);
-  }
-}
-
-/* Tiles lie in the largest room that residents leave, the lowest of several.  Residents are gone through from the
- * bottom up. */
-static void find_bases(Chooser *chooser) {
-  int32_t events = (int32_t)chooser->touches.events.count;
-  int64_t count = chooser->candidates.all.count, used = 0, usable = machine_buffer_usable(chooser->placed->machine);
-  RunCandidate **order = chooser->order;
-  for (int64_t c = 0; c < count; c++)
-    if (candidate_at(chooser, c)->is_taken) order[used++] = candidate_at(chooser, c);
-  if (used > 1) qsort(order, (size_t)used, sizeof *order, compare_places);
-  int64_t *ends = chooser->tiles;
-  for (int32_t e = 0; e < events; e++) chooser->bases[e] = chooser->limits[e] = ends[e] = 0;
-  for (int64_t i = 0; i < used; i++) {
-    int64_t begin = order[i]->begin, end = begin + aligned_bytes(chooser, order[i]);
-    take_bytes(chooser, ends, order[i]->first, order[i]->last, begin, end);
-  }
-  take_bytes(chooser, ends, 0, events - 1, usable, usable);
-  for (int32_t e = 0; e < events; e++) chooser->tiles[e] = chooser->bases[e];
-}
+/* --- what it comes to --- */
 
 /* Whether |event|'s Kernel cannot have the plan that it has by itself: what that needs it finds where residents are. */
 static bool needs_interface(const Chooser *chooser, int32_t event) {
@@ -388,126 +347,9 @@ static bool needs_interface(const Chooser *chooser, int32_t event) {
 /* Whether |event|'s Kernel has the plan that it has by itself. */
 static bool is_plain(const Chooser *chooser, int32_t event) {
   if (needs_interface(chooser, event)) return false;
-  bool has_all = room_left(chooser, event) == machine_buffer_usable(chooser->placed->machine);
+  bool has_all = residency_room_left(chooser, event) == machine_buffer_usable(chooser->placed->machine);
   return has_all && chooser->tiles[event] == 0 && chooser->rooms[event].bytes == 0;
 }
-
-/* Whether a resident that is there at |event| lies beyond the Buffer's end: all of them have room, but not where they
- * are. */
-static bool is_over(const Chooser *chooser, int32_t event) {
-  for (int64_t i = 0; i < chooser->there[event].count; i++) {
-    const RunCandidate *candidate = chooser->there[event].data[i];
-    if (candidate->begin + candidate->held > machine_buffer_usable(chooser->placed->machine)) return true;
-  }
-  return false;
-}
-
-/* How many Kernels find no room for their tiles where residents lie. */
-static int64_t count_tight(const Chooser *chooser) {
-  int64_t count = 0;
-  for (int32_t e = 0; e < chooser->touches.events.count; e++) {
-    count += residency_own_bytes(chooser, e) > room_left(chooser, e) || is_over(chooser, e);
-  }
-  return count;
-}
-
-typedef int (*CompareCandidates)(const void *left, const void *right);
-
-/* What stays longest first: then little that stays long lies above much that does not, and leaves tiles the room above.
- */
-static int compare_lives(const void *left, const void *right) {
-  const RunCandidate *a = *(RunCandidate *const *)left, *b = *(RunCandidate *const *)right;
-  int32_t a_life = a->last - a->first, b_life = b->last - b->first;
-  if (a_life != b_life) return a_life > b_life ? -1 : 1;
-  if (a->held != b->held) return a->held > b->held ? -1 : 1;
-  return a < b ? -1 : a > b;
-}
-
-/* Little first, as above, then the largest: parts that follow one another lie right above what is little and below the
- * weights that come and go meanwhile. */
-static int compare_sizes(const void *left, const void *right) {
-  const RunCandidate *a = *(RunCandidate *const *)left, *b = *(RunCandidate *const *)right;
-  bool a_is_little = a->held <= LITTLE, b_is_little = b->held <= LITTLE;
-  if (a_is_little != b_is_little) return a_is_little ? -1 : 1;
-  if (!a_is_little && a->held != b->held) return a->held > b->held ? -1 : 1;
-  return compare_lives(left, right);
-}
-
-/* Each as low as those before it let it, in the order of |compare|. */
-static void place_in_order(Chooser *chooser, CompareCandidates compare) {
-  int64_t count = chooser->candidates.all.count, used = 0;
-  RunCandidate **order = chooser->order;
-  for (int64_t c = 0; c < count; c++)
-    if (candidate_at(chooser, c)->is_taken) order[used++] = candidate_at(chooser, c);
-  if (used > 1) qsort(order, (size_t)used, sizeof *order, compare);
-  RunCandidate **placed = chooser->by_place;
-  for (int64_t i = 0; i < used; i++) {
-    RunCandidate *candidate = order[i];
-    int64_t bytes = aligned_bytes(chooser, candidate), at = i;
-    candidate->begin = 0;
-    for (int64_t o = 0; o < i && placed[o]->begin < candidate->begin + bytes; o++) {
-      if (placed[o]->last < candidate->first || candidate->last < placed[o]->first) continue;
-      candidate->begin = max_i64(candidate->begin, placed[o]->begin + aligned_bytes(chooser, placed[o]));
-    }
-    for (; at > 0 && placed[at - 1]->begin > candidate->begin; at--) placed[at] = placed[at - 1];
-    placed[at] = candidate;
-  }
-}
-
-/* A search of many steps is made only where one of few leaves residents higher above the bound than tiles can spare. */
-static Status pack(const Chooser *chooser, Arena *scratch, PackingProblem *problem, PackingSolution *out_packing) {
-  enum { SPARED_PART = 256 };                                       /* of the Buffer */
-  enum { LEAST_STEPS = 50000, FEW_STEPS = 100, MANY_STEPS = 2000 }; /* few or many more for each resident */
-  int64_t spared = machine_buffer_usable(chooser->placed->machine) / SPARED_PART;
-  problem->most_steps = LEAST_STEPS + FEW_STEPS * problem->count;
-  RETURN_IF_ERROR(packing_solve(scratch, problem, chooser->diag, out_packing));
-  if (out_packing->height <= out_packing->lower_bound + spared) return STATUS_OK;
-  problem->most_steps = LEAST_STEPS + MANY_STEPS * problem->count;
-  return packing_solve(scratch, problem, chooser->diag, out_packing);
-}
-
-static Status place_packed(Chooser *chooser) {
-  int64_t count = chooser->candidates.all.count, used = 0;
-  Arena *scratch = arena_create();
-  PackingBuffer *buffers = ARENA_NEW_ARRAY(scratch, PackingBuffer, count);
-  for (int64_t c = 0; c < count; c++) {
-    RunCandidate *candidate = candidate_at(chooser, c);
-    if (!candidate->is_taken) continue;
-    chooser->order[used] = candidate;
-    buffers[used] = (PackingBuffer){.id = c, .lower = candidate->first, .upper = candidate->last + 1, .group = -1};
-    buffers[used].size = candidate->held;
-    buffers[used++].alignment = max_i64(chooser->placed->machine->buffer.align, 1);
-  }
-  PackingProblem problem = {.buffers = buffers, .count = used};
-  PackingSolution packing;
-  Status status = pack(chooser, scratch, &problem, &packing);
-  for (int64_t i = 0; i < used && status == STATUS_OK; i++) chooser->order[i]->begin = packing.offsets[i];
-  arena_destroy(scratch);
-  return status;
-}
-
-/* As base/packing says, in the least height; or in another order, where more Kernels find room then. */
-static Status place(Chooser *chooser) {
-  static const CompareCandidates orders[] = {compare_lives, compare_sizes};
-  int64_t count = chooser->candidates.all.count;
-  RETURN_IF_ERROR(place_packed(chooser));
-  find_bases(chooser);
-  int64_t tight = count_tight(chooser);
-  for (size_t o = 0; o < sizeof orders / sizeof *orders && tight > 0; o++) {
-    for (int64_t c = 0; c < count; c++) chooser->packed[c] = candidate_at(chooser, c)->begin;
-    place_in_order(chooser, orders[o]);
-    find_bases(chooser);
-    int64_t here = count_tight(chooser);
-    if (here >= tight) {
-      for (int64_t c = 0; c < count; c++) candidate_at(chooser, c)->begin = chooser->packed[c];
-    }
-    tight = min_i64(tight, here);
-  }
-  find_bases(chooser);
-  return STATUS_OK;
-}
-
-/* --- what it comes to --- */
 
 /* The resident of least worth that is there at |event|, by what it saves for each byte and Kernel; NULL: none. */
 static RunCandidate *least_at(const Chooser *chooser, int32_t event) {
@@ -515,7 +357,7 @@ static RunCandidate *least_at(const Chooser *chooser, int32_t event) {
   double worth = INFINITY;
   for (int64_t i = 0; i < chooser->there[event].count; i++) {
     RunCandidate *candidate = chooser->there[event].data[i];
-    double density = candidate->saved / ((double)aligned_bytes(chooser, candidate) * stay_of(candidate));
+    double density = candidate->saved / ((double)residency_aligned_bytes(chooser, candidate) * stay_of(candidate));
     if (density >= worth) continue;
     worth = density;
     least = candidate;
@@ -532,7 +374,7 @@ static double plain_cycles(const Chooser *chooser, int32_t event) {
  * that it is slower than without any. */
 static double settled_cycles(Chooser *chooser, int32_t event) {
   PlanRoom before = chooser->rooms[event];
-  int64_t left = room_left(chooser, event);
+  int64_t left = residency_room_left(chooser, event);
   bool is_settled = residency_walked(chooser, event) != 0 && residency_own_bytes(chooser, event) <= left;
   if (!is_settled && !residency_find_room(chooser, event, left, residency_walked(chooser, event))) return INFINITY;
   PlanInterface interface = interface_at(chooser, event, chooser->tiles[event], chooser->limits[event]);
@@ -564,7 +406,7 @@ static ResidentLoop loop_moves(const Chooser *chooser, int32_t loop) {
   const HloInstruction *of = chooser->touches.loops.data[loop].loop;
   ARRAY(LoopResident) residents = {0};
   for (int64_t c = 0; c < chooser->candidates.all.count; c++) {
-    const RunCandidate *candidate = candidate_at(chooser, c);
+    const RunCandidate *candidate = residency_candidate(chooser, c);
     if (!candidate->is_taken || !run_candidate_joins(&chooser->candidates, candidate, loop)) continue;
     LoopResident made = {.begin = candidate->begin, .is_loaded = candidate->entry == loop};
     made.is_stored = run_candidate_is_stored(&chooser->candidates, candidate, loop);
@@ -603,29 +445,43 @@ static void drop(Chooser *chooser, RunCandidate *candidate) {
   chooser->has_dropped = true;
 }
 
+/* Gives up what is there at |event|, which takes |cycles|, and has no room.  Returns the last event that may have more
+ * room then; -1: it has room, or nothing is there. */
+static int32_t make_room(Chooser *chooser, int32_t event, double cycles) {
+  RunCandidate *least = isinf(cycles) ? least_at(chooser, event) : NULL;
+  if (least != NULL) drop(chooser, least);
+  return least != NULL ? least->last : -1;
+}
+
+/* Asks for plans where residents lie and finds |chooser->saved|, and all of it together.  Gives up residents at Kernels
+ * that find no room: one, or if |drops_several| several that are there at different times.  Whether it did. */
+static bool ask_plans(Chooser *chooser, bool drops_several, double *out_saved) {
+  int32_t events = (int32_t)chooser->touches.events.count, freed = -1;
+  bool has_dropped = false;
+  *out_saved = 0;
+  for (int32_t e = 0; e < events; e++) *saved_at(chooser, e) = 0;
+  for (int32_t e = 0; e < events && (drops_several || !has_dropped); e++) {
+    bool has_no_place = residency_is_over(chooser, e);
+    if (e <= freed || chooser->touches.events.data[e].use == NULL || (is_plain(chooser, e) && !has_no_place)) continue;
+    double cycles = has_no_place ? INFINITY : settled_cycles(chooser, e);
+    freed = make_room(chooser, e, cycles);
+    has_dropped = has_dropped || freed >= 0;
+    if (freed >= 0) continue;
+    chooser->lacks_plan = chooser->lacks_plan || (isinf(cycles) && needs_interface(chooser, e));
+    double saved = saved_cycles(chooser, e, cycles) * times_at(chooser, e);
+    *saved_at(chooser, e) += saved;
+    *out_saved += saved;
+  }
+  return has_dropped;
+}
+
 /* Places what is taken and asks for plans, with fewer residents until all Kernels have one; finds |chooser->saved|, and
  * all of it together. */
 static Status settle(Chooser *chooser, double *out_saved) {
-  int32_t events = (int32_t)chooser->touches.events.count;
-  for (bool is_settled = false; !is_settled;) {
-    is_settled = true;
-    *out_saved = 0;
-    for (int32_t e = 0; e < events; e++) *saved_at(chooser, e) = 0;
-    RETURN_IF_ERROR(place(chooser));
-    for (int32_t e = 0; e < events && is_settled; e++) {
-      const RunEvent *event = &chooser->touches.events.data[e];
-      bool has_no_place = is_over(chooser, e);
-      if (event->use == NULL || (is_plain(chooser, e) && !has_no_place)) continue;
-      double cycles = has_no_place ? INFINITY : settled_cycles(chooser, e);
-      RunCandidate *least = isinf(cycles) ? least_at(chooser, e) : NULL;
-      is_settled = least == NULL;
-      if (least != NULL) drop(chooser, least);
-      bool is_lost = isinf(cycles) && least == NULL && needs_interface(chooser, e);
-      chooser->lacks_plan = chooser->lacks_plan || is_lost;
-      double saved = saved_cycles(chooser, e, cycles) * times_at(chooser, e);
-      *saved_at(chooser, e) += saved;
-      *out_saved += saved;
-    }
+  bool has_dropped = true;
+  for (int32_t round = 0; has_dropped; round++) {
+    RETURN_IF_ERROR(residency_place(chooser));
+    has_dropped = ask_plans(chooser, round >= SINGLE_DROPS, out_saved);
   }
   for (int32_t l = 0; l < chooser->touches.loops.count; l++) {
     ResidentLoop moves = loop_moves(chooser, l);
@@ -644,12 +500,12 @@ static bool give_up(Chooser *chooser) {
   for (int32_t e = 0; e < chooser->touches.events.count; e++) {
     if (chooser->touches.events.data[e].use == NULL || *saved_at(chooser, e) >= 0) continue;
     for (int64_t i = 0; i < chooser->there[e].count; i++)
-      is_lost[chooser->there[e].data[i] - candidate_at(chooser, 0)] = true;
+      is_lost[chooser->there[e].data[i] - residency_candidate(chooser, 0)] = true;
   }
   for (int64_t c = 0; c < chooser->candidates.all.count; c++) {
     if (!is_lost[c]) continue;
-    candidate_at(chooser, c)->is_given_up = is_any = true;
-    residency_set_taken(chooser, candidate_at(chooser, c), false);
+    residency_candidate(chooser, c)->is_given_up = is_any = true;
+    residency_set_taken(chooser, residency_candidate(chooser, c), false);
   }
   return is_any;
 }
@@ -657,9 +513,9 @@ static bool give_up(Chooser *chooser) {
 /* Takes what |is_taken| says, by candidate. */
 static void take_again(Chooser *chooser, const bool *is_taken) {
   for (int64_t c = 0; c < chooser->candidates.all.count; c++)
-    if (candidate_at(chooser, c)->is_taken) residency_set_taken(chooser, candidate_at(chooser, c), false);
+    if (residency_candidate(chooser, c)->is_taken) residency_set_taken(chooser, residency_candidate(chooser, c), false);
   for (int64_t c = 0; c < chooser->candidates.all.count; c++)
-    if (is_taken[c]) residency_set_taken(chooser, candidate_at(chooser, c), true);
+    if (is_taken[c]) residency_set_taken(chooser, residency_candidate(chooser, c), true);
 }
 
 /* What saves most: all that there is room for, without what finds no place or makes computations slower; nothing if
@@ -672,7 +528,7 @@ static Status take_best(Chooser *chooser) {
     chooser->has_dropped = false;
     take_greedily(chooser);
     RETURN_IF_ERROR(settle(chooser, &saved));
-    for (int64_t c = 0; c < count && saved > most; c++) best[c] = candidate_at(chooser, c)->is_taken;
+    for (int64_t c = 0; c < count && saved > most; c++) best[c] = residency_candidate(chooser, c)->is_taken;
     most = fmax(most, saved);
     goes_on = give_up(chooser) || (chooser->has_dropped && round < MOST_REFILLS);
   }

@@ -52,6 +52,11 @@ typedef struct Chooser {
 
 const RunTouch *residency_touch(const Chooser *chooser, int64_t number);
 
+RunCandidate *residency_candidate(const Chooser *chooser, int64_t number);
+
+/* Bytes of the Buffer that |candidate| takes. */
+int64_t residency_aligned_bytes(const Chooser *chooser, const RunCandidate *candidate);
+
 /* The plan that |event| has at present; NULL: none that may be changed. */
 const Plan *residency_plan(const Chooser *chooser, int32_t event);
 
@@ -79,6 +84,17 @@ double residency_trial_cycles(const Chooser *chooser, const RunCandidate *candid
  * resident there by a policy that knows what is held, and where something is to be walked; else, where parts are taken,
  * the one that it has.  False: there is none, and it has what it had. */
 bool residency_find_room(Chooser *chooser, int32_t event, int64_t left, uint64_t walked);
+
+/* Places what is taken, and finds |chooser->bases|, |limits| and |tiles|.  As base/packing says, in the least height;
+ * or in another order, where more Kernels find room then. */
+MUST_USE Status residency_place(Chooser *chooser);
+
+/* Bytes of the most room between places of what is there at |event|. */
+int64_t residency_room_left(const Chooser *chooser, int32_t event);
+
+/* Whether a resident that is there at |event| lies beyond the Buffer's end: all of them have room, but not where they
+ * are. */
+bool residency_is_over(const Chooser *chooser, int32_t event);
 
 /* Buffers of |event|'s Kernel of which a part stays, as PlanRoom has them. */
 uint64_t residency_walked(const Chooser *chooser, int32_t event);
