@@ -11,11 +11,11 @@ typedef enum PlansCutWay { PLANS_CUT_POINTS, PLANS_CUT_SUMS, PLANS_CUT_ROUNDS, P
 
 typedef struct PlansCut {
   PlansCutWay way;
-  const bool *leaves_out; /* by unit, what is not cut; NULL: all are */
-  ResidencyPolicy policy; /* by which arrays stay before and after */
+  const RunLeft *leaves_out; /* by row, what is not cut; NULL: all are */
+  ResidencyPolicy policy;    /* by which arrays stay before and after */
 } PlansCut;
 
-/* What is cut together or not at all. */
+/* What is cut together. */
 typedef struct CutUnits {
   int64_t count;
   const RunUnit *units;

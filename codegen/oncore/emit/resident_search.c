@@ -112,7 +112,9 @@ static void share_prices(KeepTrial *left, KeepTrial *right, int32_t count) {
 /* Cuts of sums, or into strips that take turns, move so many times the bytes of others at most: they make more Kernels.
  * What others load again may hide the gain: up to so many times the bytes both are compared with plans that save that.
  * Where strips that take turns move so many times the bytes of whole Kernels at most, others are looked for beside
- * them; and some of what is cut is left out where so many times the bytes of all of it are expected then. */
+ * them; and some of what is cut is left out where so many times the bytes of all of it are expected then.
+ * Where Kernels are left out by themselves no more cycles than those of whole ones are expected: they are known less
+ * well. */
 static const double SUMS_BYTES = 0.99, CLOSE_BYTES = 1.03, ROUNDS_BYTES = 0.95, PART_BYTES = 0.97;
 
 /* How Kernels are cut: |base|, which is |whole|, or that with some that take turns, where that moves fewer bytes than
@@ -123,17 +125,24 @@ typedef struct CutTrials {
   bool has_rounds;
 } CutTrials;
 
-/* What of |units| is better left out of |cut|, NULL: nothing, or what is left is not worth it. */
-static const bool *find_part(const ResidentSearch *search, const CutTrials *trials, const CutUnits *units,
-                             const KeepTrial *cut) {
+/* What of |units| is better left out of |cut|, NULL: nothing, or what is left is not worth it.  Members by themselves
+ * where fewer bytes are expected of that. */
+static const RunLeft *find_part(const ResidentSearch *search, const CutTrials *trials, const CutUnits *units,
+                                const KeepTrial *cut) {
   const KeepTrial *base = &trials->base;
   PlansTrial from = {base->kernels, &base->before, &base->plans}, to = {cut->kernels, &cut->before, &cut->plans};
-  double limit = most_cycles(trial_cost(&trials->whole)), more;
-  double room = limit - trial_cost(base).cycles, least = trial_cost(trials->best).bytes;
-  KeptCost cost = trial_cost(cut);
-  const bool *leaves_out = module_plans_choose_units(search->arena, units, &from, &to, room, &more);
-  if (cost.cycles <= limit) least = fmin(least, cost.bytes);
-  return leaves_out != NULL && cost.bytes + more < PART_BYTES * least ? leaves_out : NULL;
+  KeptCost whole = trial_cost(&trials->whole), cost = trial_cost(cut);
+  double limits[] = {most_cycles(whole), whole.cycles}, least = trial_cost(trials->best).bytes, more;
+  const RunLeft *part = NULL;
+  if (cost.cycles <= limits[0]) least = fmin(least, cost.bytes);
+  for (int i = 0; i < 2; i++) {
+    UnitsWanted wanted = {.room = limits[i] - trial_cost(base).cycles, .parts_units = i > 0};
+    const RunLeft *leaves_out = module_plans_choose_units(search->arena, units, &from, &to, wanted, &more);
+    if (leaves_out == NULL || cost.bytes + more >= PART_BYTES * least) continue;
+    part = leaves_out;
+    least = cost.bytes + more;
+  }
+  return part;
 }
 
 /* Takes |cut| as the best if it is better; what others load again is compared where that is close. */
@@ -156,10 +165,10 @@ static Status weigh_cut(const ResidentSearch *search, PlansCutWay way, const Cut
 
 /* What has come of Kernels that were cut. */
 typedef struct CutOutcome {
-  bool is_cut;            /* some were */
-  bool is_over;           /* in too many cycles */
-  bool has_begun_anew;    /* as CutUnits says */
-  const bool *leaves_out; /* what of them to try without, by unit; NULL: nothing */
+  bool is_cut;               /* some were */
+  bool is_over;              /* in too many cycles */
+  bool has_begun_anew;       /* as CutUnits says */
+  const RunLeft *leaves_out; /* what of them to try without, by row; NULL: nothing */
 } CutOutcome;
 
 /* With some Kernels cut into strips. */

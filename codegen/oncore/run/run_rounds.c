@@ -32,7 +32,7 @@ typedef struct RoundFinder {
   const PlacedModule *placed;
   const ResidencyModel *model;
   RunTouches touches;
-  const bool *leaves_out;
+  const RunLeft *leaves_out;        /* NULL: nothing */
   bool begins_anew, has_begun_anew; /* wanted; some have */
   double times, estimate;           /* of the computation at hand */
   ARRAY(KernelCut) cuts;
@@ -43,6 +43,15 @@ typedef struct RoundFinder {
 
 static const RunTouch *touch_at(const RoundFinder *finder, int32_t number) {
   return &finder->touches.touches.data[number];
+}
+
+static int64_t row_of(const RoundFinder *finder, int32_t event) {
+  return run_touches_row(&finder->touches, finder->placed->kernels, event);
+}
+
+/* Whether |what| at |event|, a Kernel's, is left out. */
+static bool leaves_out(const RoundFinder *finder, int32_t event, RunLeft what) {
+  return finder->leaves_out != NULL && finder->leaves_out[row_of(finder, event)] == what;
 }
 
 /* --- what may change places --- */
@@ -165,19 +174,27 @@ static bool may_be_first(const RoundFinder *finder, const RoundGroup *group, int
   return true;
 }
 
-/* Whether the Kernel of |event| needs to be run after one that is run after all rounds. */
-static bool waits(const RoundFinder *finder, const RoundGroup *group, int32_t event) {
-  for (int64_t i = 0; i < group->after.count; i++)
-    if (!may_swap(finder, group->after.data[i], event)) return true;
-  return false;
+/* Whether the Kernel of |event| needs to be run after one that is run after all rounds.  |*out_ends|: after one that
+ * could not have been cut either. */
+static bool waits(const RoundFinder *finder, const RoundGroup *group, int32_t event, bool *out_ends) {
+  bool does_wait = false;
+  *out_ends = false;
+  for (int64_t i = 0; i < group->after.count; i++) {
+    int32_t other = group->after.data[i];
+    if (may_swap(finder, other, event)) continue;
+    does_wait = true;
+    *out_ends = *out_ends || !leaves_out(finder, other, RUN_LEAVES_KERNEL);
+  }
+  return does_wait;
 }
 
 /* Adds the Kernel of |event|; false where |group| ends before it: it needs what is only there after all rounds. */
 static bool step(const RoundFinder *finder, RoundGroup *group, int32_t event) {
-  bool is_much = is_large(finder, event), does_wait = waits(finder, group, event);
+  bool is_much = is_large(finder, event), ends, does_wait = waits(finder, group, event, &ends);
   bool is_first = !does_wait && may_be_first(finder, group, event);
-  if (does_wait && is_much) return false;
-  if ((is_much || !is_first) && !does_wait && join(finder, group, event)) return true;
+  bool may_be_cut = (is_much || !is_first) && !does_wait && !leaves_out(finder, event, RUN_LEAVES_KERNEL);
+  if (ends && is_much) return false;
+  if (may_be_cut && join(finder, group, event)) return true;
   array_push(is_first ? &group->before : &group->after, finder->arena, event);
   return true;
 }
@@ -283,11 +300,40 @@ static void add_turns(RoundFinder *finder, const RoundGroup *group, int64_t roun
   array_push(&finder->turns, finder->arena, ((KernelTurns){last, (int32_t)count, turns}));
 }
 
+/* Bytes of |touch|, of |group|'s Kernel |number|, that others of the group have made before it. */
+static double made_before(const RoundFinder *finder, const RoundGroup *group, int64_t number, const RunTouch *touch) {
+  for (int64_t c = 0; c < number; c++) {
+    int32_t event = group->cuts.data[c].event;
+    for (int32_t t = finder->touches.begins[event]; t < finder->touches.begins[event + 1]; t++)
+      if (touch_at(finder, t)->writes && run_touches_meet(touch_at(finder, t), touch)) return (double)touch->bytes;
+  }
+  return 0;
+}
+
+/* Whether |group|'s Kernel |number| may be whole; what that moves more. */
+static bool may_be_whole(const RoundFinder *finder, const RoundGroup *group, int64_t number, RunMember *out_member) {
+  const RoundCut *cut = &group->cuts.data[number];
+  *out_member = (RunMember){.row = row_of(finder, cut->event)};
+  for (int32_t t = finder->touches.begins[cut->event]; t < finder->touches.begins[cut->event + 1]; t++) {
+    const RunTouch *touch = touch_at(finder, t);
+    if (touch->writes && flow_of(finder, group, number, touch).to >= 0) return false;
+    if (!touch->reads || piece_of(cut, touch) == 0) continue;
+    out_member->bytes += made_before(finder, group, number, touch);
+    if (finder->model->keeps(finder->model->self, use_of(finder, cut), touch->buffer))
+      out_member->bytes += (double)touch->bytes;
+  }
+  out_member->bytes *= finder->times;
+  return number > 0;
+}
+
 /* Its events, among which all others are as well. */
 static RunUnit unit_of(const RoundFinder *finder, const RoundGroup *group) {
+  ARRAY(RunMember) members = {0};
+  RunMember member;
+  for (int64_t c = 0; c < group->cuts.count; c++)
+    if (may_be_whole(finder, group, c, &member)) array_push(&members, finder->arena, member);
   int32_t first = group->cuts.data[0].event, last = array_last(&group->cuts).event;
-  return (RunUnit){run_touches_row(&finder->touches, finder->placed->kernels, first),
-                   run_touches_row(&finder->touches, finder->placed->kernels, last)};
+  return (RunUnit){row_of(finder, first), row_of(finder, last), members.count, members.data};
 }
 
 /* Cuts |group| if that saves enough. */
@@ -298,9 +344,8 @@ static void keep_group(RoundFinder *finder, const RoundGroup *group) {
   if (saved <= 0) return;
   double cycles = residency_move_cycles(finder->placed->machine, (int64_t)saved, true) * finder->times;
   if (cycles * LEAST_SHARE < finder->estimate) return;
-  bool is_meant = finder->leaves_out == NULL || !finder->leaves_out[finder->units.count];
   array_push(&finder->units, finder->arena, unit_of(finder, group));
-  if (!is_meant) return;
+  if (leaves_out(finder, group->cuts.data[0].event, RUN_LEAVES_UNIT)) return;
   for (int64_t c = 0; c < group->cuts.count; c++) add_cut(finder, &group->cuts.data[c], rounds);
   add_turns(finder, group, rounds);
 }
@@ -369,8 +414,8 @@ static void find_groups(RoundFinder *finder) {
   }
 }
 
-RunCuts run_rounds_find(Arena *arena, const PlacedModule *placed, const ResidencyModel *model, const bool *leaves_out,
-                        bool begins_anew) {
+RunCuts run_rounds_find(Arena *arena, const PlacedModule *placed, const ResidencyModel *model,
+                        const RunLeft *leaves_out, bool begins_anew) {
   const HloModule *module = placed->module;
   RoundFinder finder = {.arena = arena, .placed = placed, .model = model, .leaves_out = leaves_out};
   finder.begins_anew = begins_anew;

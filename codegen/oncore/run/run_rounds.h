@@ -9,10 +9,10 @@
 
 #include "codegen/oncore/run/run_strips.h"
 
-/* How Kernels of |placed| are cut, in |arena|.  |leaves_out|: by unit, a sequence, what is not cut; NULL: all are.
- * |begins_anew|: a large Kernel at the end of a sequence that is to be run after all its rounds begins one of its own,
- * in place of what follows it. */
-RunCuts run_rounds_find(Arena *arena, const PlacedModule *placed, const ResidencyModel *model, const bool *leaves_out,
-                        bool begins_anew);
+/* How Kernels of |placed| are cut, in |arena|.  A sequence is a unit.  |leaves_out|: by row, what is not cut; NULL: all
+ * are.  |begins_anew|: a large Kernel at the end of a sequence that is to be run after all its rounds begins one of its
+ * own, in place of what follows it. */
+RunCuts run_rounds_find(Arena *arena, const PlacedModule *placed, const ResidencyModel *model,
+                        const RunLeft *leaves_out, bool begins_anew);
 
 #endif

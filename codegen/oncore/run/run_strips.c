@@ -39,8 +39,8 @@ typedef struct StripFinder {
   Arena *arena;
   const PlacedModule *placed;
   const ResidencyModel *model;
-  const bool *leaves_out;
-  bool cuts_sums, has_sums; /* wanted; some are cut */
+  const RunLeft *leaves_out; /* NULL: nothing */
+  bool cuts_sums, has_sums;  /* wanted; some are cut */
   RunTouches touches;
   const double *times;
   double estimate;
@@ -370,10 +370,10 @@ static void find_units(StripFinder *finder) {
     if (last < 0) continue;
     for (; e <= last; e++) last = finder->links[e].to > last ? finder->links[e].to : last;
     e = last;
-    if (finder->leaves_out != NULL && finder->leaves_out[finder->units.count]) leave_out(finder, first, last);
-    array_push(&finder->units, finder->arena,
-               ((RunUnit){run_touches_row(&finder->touches, finder->placed->kernels, first),
-                          run_touches_row(&finder->touches, finder->placed->kernels, last)}));
+    RunUnit unit = {.first = run_touches_row(&finder->touches, finder->placed->kernels, first),
+                    .last = run_touches_row(&finder->touches, finder->placed->kernels, last)};
+    if (finder->leaves_out != NULL && finder->leaves_out[unit.first] == RUN_LEAVES_UNIT) leave_out(finder, first, last);
+    array_push(&finder->units, finder->arena, unit);
   }
 }
 
@@ -387,8 +387,8 @@ static void find_cuts(StripFinder *finder) {
   }
 }
 
-RunCuts run_strips_find(Arena *arena, const PlacedModule *placed, const ResidencyModel *model, const bool *leaves_out,
-                        bool cuts_sums) {
+RunCuts run_strips_find(Arena *arena, const PlacedModule *placed, const ResidencyModel *model,
+                        const RunLeft *leaves_out, bool cuts_sums) {
   const HloModule *module = placed->module;
   StripFinder finder = {.arena = arena, .placed = placed, .model = model, .cuts_sums = cuts_sums};
   finder.leaves_out = leaves_out;

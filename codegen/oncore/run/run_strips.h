@@ -27,10 +27,23 @@ typedef struct RunRooms {
   RunRoom strips[RUN_MOST_STRIPS];
 } RunRooms;
 
-/* Cuts that are made together or not at all: all that are in a range of rows of the table, and nobody else's. */
+/* A Kernel of a unit that may be whole instead: no other Kernel of the unit needs what it makes. */
+typedef struct RunMember {
+  int64_t row;  /* of the table */
+  double bytes; /* of what it reads there without loading it: if it is whole, they are loaded, and stored where they are
+                   made in the unit */
+} RunMember;
+
+/* Cuts that are made together or not at all, members excepted: all that are in a range of rows of the table, and nobody
+ * else's. */
 typedef struct RunUnit {
   int64_t first, last;
+  int64_t member_count;
+  const RunMember *members; /* in order of rows */
 } RunUnit;
+
+/* What is not cut, by row of the table: the Kernel of that row; the unit of which the first Kernel is there. */
+typedef enum RunLeft { RUN_LEAVES_NOTHING, RUN_LEAVES_KERNEL, RUN_LEAVES_UNIT } RunLeft;
 
 typedef struct RunCuts {
   int64_t count;
@@ -43,9 +56,10 @@ typedef struct RunCuts {
   bool has_begun_anew;  /* some units are others than without that (run_rounds.h) */
 } RunCuts;
 
-/* How Kernels of |placed| are cut, in |arena|.  |leaves_out|: by unit, what is not cut; NULL: all are.  |cuts_sums|:
- * Kernels that fold are cut there as well; where none of these is, there are no cuts at all. */
-RunCuts run_strips_find(Arena *arena, const PlacedModule *placed, const ResidencyModel *model, const bool *leaves_out,
-                        bool cuts_sums);
+/* How Kernels of |placed| are cut, in |arena|.  |leaves_out|: by row, units that are not cut, which have no members;
+ * NULL: all are.  |cuts_sums|: Kernels that fold are cut there as well; where none of these is, there are no cuts at
+ * all. */
+RunCuts run_strips_find(Arena *arena, const PlacedModule *placed, const ResidencyModel *model,
+                        const RunLeft *leaves_out, bool cuts_sums);
 
 #endif
