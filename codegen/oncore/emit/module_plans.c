@@ -198,28 +198,42 @@ Status module_plans_make(Arena *arena, const PlannedModule *planned, const Writt
 }
 
 /* The space of |plan|: plans that differ in their names alone have the same commands. */
-static Status find_space(Arena *arena, const ModulePlans *plans, const Plan *plan, const VecTarget *targets,
-                         int target_count, DiagSink *diag, PlanSpace *out_space) {
-  const PlanSpace *known = pointer_map_get(plans->known_spaces, plan->commands);
-  if (known == NULL) {
-    PlanSpace *made = ARENA_NEW(arena, PlanSpace);
-    RETURN_IF_ERROR(plan_space_make(arena, plan, plans->machine, targets, target_count, diag, made));
-    if (plan->command_count > 0) pointer_map_set(plans->known_spaces, plan->commands, made);
-    known = made;
-  }
-  *out_space = *known;
+static Status find_space(Arena *arena, const ModulePlans *plans, const Plan *plan, DiagSink *diag,
+                         PlanSpace **out_space) {
+  *out_space = pointer_map_get(plans->known_spaces, plan->commands);
+  if (*out_space != NULL) return STATUS_OK;
+  *out_space = ARENA_NEW(arena, PlanSpace);
+  RETURN_IF_ERROR(plan_space_make(arena, plan, plans->machine, diag, *out_space));
+  if (plan->command_count > 0) pointer_map_set(plans->known_spaces, plan->commands, *out_space);
   return STATUS_OK;
+}
+
+/* For code for |target_count| |targets|; 0: for none. */
+static Status find_spaces(Arena *arena, ModulePlans *plans, const VecTarget *targets, int target_count,
+                          DiagSink *diag) {
+  PlanSpace *spaces = ARENA_NEW_ARRAY(arena, PlanSpace, plans->count);
+  for (int32_t p = 0; p < plans->count; p++) {
+    const Plan *plan = plans->plans[p].plan;
+    PlanSpace *space;
+    RETURN_IF_ERROR(find_space(arena, plans, plan, diag, &space));
+    if (target_count > 0 && space->bytes == 0)
+      plan_space_choose_code(arena, plan, plans->machine, targets, target_count, space);
+    spaces[p] = *space;
+  }
+  plans->spaces = spaces;
+  return STATUS_OK;
+}
+
+Status module_plans_find_tiles(Arena *arena, ModulePlans *plans, DiagSink *diag) {
+  return find_spaces(arena, plans, NULL, 0, diag);
 }
 
 Status module_plans_lay_out(Arena *arena, ModulePlans *plans, const VecTarget *targets, int target_count,
                             DiagSink *diag) {
-  PlanSpace *spaces = ARENA_NEW_ARRAY(arena, PlanSpace, plans->count);
-  for (int32_t p = 0; p < plans->count; p++)
-    RETURN_IF_ERROR(find_space(arena, plans, plans->plans[p].plan, targets, target_count, diag, &spaces[p]));
-  plans->spaces = spaces;
+  RETURN_IF_ERROR(find_spaces(arena, plans, targets, target_count, diag));
   plans->resident_bytes = 0;
   for (int32_t p = 0; p < plans->count; p++) {
-    if (plans->plans[p].is_resident) plans->resident_bytes = max_i64(plans->resident_bytes, spaces[p].bytes);
+    if (plans->plans[p].is_resident) plans->resident_bytes = max_i64(plans->resident_bytes, plans->spaces[p].bytes);
   }
   return STATUS_OK;
 }

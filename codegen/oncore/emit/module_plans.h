@@ -80,7 +80,7 @@ typedef struct ModulePlans {
   int64_t off_core;        /* instructions that run elsewhere */
   ModuleBound bound;       /* of the module, whatever the plans */
   ModuleRuns runs;         /* of module_runs_find; without launches before */
-  const PlanSpace *spaces; /* by plan, of module_plans_lay_out; NULL before */
+  const PlanSpace *spaces; /* by plan, of module_plans_find_tiles or module_plans_lay_out; NULL before */
   IntMap *known_spaces;    /* commands of plans → PlanSpace; what has been laid out, shared by copies */
 } ModulePlans;
 
@@ -96,8 +96,12 @@ bool module_plans_is_resident(const ModulePlans *plans, int32_t plan);
 /* Of one of the Kernels they were made for, the number of its plan; -1: it has none. */
 int32_t module_plans_number(const ModulePlans *plans, const KernelUse *use);
 
-/* Finds the memory that code of each plan works in (plan_space_make), which has to be known before there is code; that
- * of plans which |plans|, or what it is a copy of, had before is known.  |targets| are the same each time. */
+/* Finds the tile Kernels of each plan (plan_space_make); those of plans which |plans|, or what it is a copy of, had
+ * before are known. */
+MUST_USE Status module_plans_find_tiles(Arena *arena, ModulePlans *plans, DiagSink *diag);
+
+/* Finds the memory that code of each plan works in (plan_space_choose_code) as well, which has to be known before there
+ * is code.  |targets| are the same each time. */
 MUST_USE Status module_plans_lay_out(Arena *arena, ModulePlans *plans, const VecTarget *targets, int target_count,
                                      DiagSink *diag);
 

@@ -85,7 +85,14 @@ static void module_plans_know_what_was_laid_out(void **state) {
   ModulePlans plans;
   const VecTarget target = {.vector_bits = 256};
   assert_int_equal(make(fixture, TWICE, make_machine(fixture, "vp-tiny"), PLANS_ALONE, &plans), STATUS_OK);
+  ModulePlans tiled = plans;
+  assert_int_equal(module_plans_find_tiles(fixture->arena, &tiled, &fixture->diag), STATUS_OK);
+  assert_int_equal(tiled.spaces[0].bytes, 0);
+  assert_null(tiled.spaces[0].strategies);
   assert_int_equal(module_plans_lay_out(fixture->arena, &plans, &target, 1, &fixture->diag), STATUS_OK);
+  assert_true(plans.spaces[0].bytes >= plans.plans[0].plan->buffer_bytes);
+  assert_ptr_equal(plans.spaces[0].variants, tiled.spaces[0].variants);
+  assert_non_null(plans.spaces[0].strategies);
   Plan renamed = *plans.plans[1].plan;
   ModulePlan others[] = {plans.plans[1], plans.plans[0]};
   renamed.name = SV("other");

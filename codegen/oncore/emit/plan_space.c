@@ -27,26 +27,31 @@ static const KernelStrategy *choose_strategies(Arena *arena, const CommandVarian
   return strategies;
 }
 
-Status plan_space_make(Arena *arena, const Plan *plan, const MachineDescription *machine, const VecTarget *targets,
-                       int target_count, DiagSink *diag, PlanSpace *out_space) {
+Status plan_space_make(Arena *arena, const Plan *plan, const MachineDescription *machine, DiagSink *diag,
+                       PlanSpace *out_space) {
   CommandVariants *variants = ARENA_NEW_ARRAY(arena, CommandVariants, plan->command_count);
   int64_t *temporaries = ARENA_NEW_ARRAY(arena, int64_t, plan->temporary_count);
-  const KernelStrategy **strategies = ARENA_NEW_ARRAY(arena, const KernelStrategy *, plan->command_count);
-  PlanSpace space = {
-      .variants = variants, .target_count = target_count, .strategies = strategies, .temporaries = temporaries};
-  for (int32_t c = 0; c < plan->command_count; c++) {
+  PlanSpace space = {.variants = variants, .temporaries = temporaries};
+  for (int32_t c = 0; c < plan->command_count; c++)
     RETURN_IF_ERROR(make_variants(arena, plan, c, machine, diag, &variants[c]));
-    int64_t bytes;
-    strategies[c] = choose_strategies(arena, &variants[c], targets, target_count, &bytes);
-    space.scratch_bytes_per_queue = max_i64(space.scratch_bytes_per_queue, bytes);
-  }
-  space.bytes = align_up(plan->buffer_bytes, PART_ALIGNMENT);
+  space.scratch = align_up(plan->buffer_bytes, PART_ALIGNMENT);
   for (int64_t t = 0; t < plan->temporary_count; t++) {
-    temporaries[t] = space.bytes;
-    space.bytes += align_up(plan->temporary_bytes[t], PART_ALIGNMENT);
+    temporaries[t] = space.scratch;
+    space.scratch += align_up(plan->temporary_bytes[t], PART_ALIGNMENT);
   }
-  space.scratch = space.bytes;
-  space.bytes += space.scratch_bytes_per_queue * machine->queue_count;
   *out_space = space;
   return STATUS_OK;
+}
+
+void plan_space_choose_code(Arena *arena, const Plan *plan, const MachineDescription *machine, const VecTarget *targets,
+                            int target_count, PlanSpace *space) {
+  const KernelStrategy **strategies = ARENA_NEW_ARRAY(arena, const KernelStrategy *, plan->command_count);
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    int64_t bytes;
+    strategies[c] = choose_strategies(arena, &space->variants[c], targets, target_count, &bytes);
+    space->scratch_bytes_per_queue = max_i64(space->scratch_bytes_per_queue, bytes);
+  }
+  space->target_count = target_count;
+  space->strategies = strategies;
+  space->bytes = space->scratch + space->scratch_bytes_per_queue * machine->queue_count;
 }

@@ -14,15 +14,25 @@ static PlacedModule placed_with(const ResidentSearch *search, const KernelTable 
   return (PlacedModule){search->module, search->assignment, kernels, search->plans->machine};
 }
 
-/* The runs of |plans|.  |out_bytes|: the workspace with the space of residents. */
+/* Finds what code of |plans| works in.  |out_bytes|: the workspace with the space of residents. */
+static Status lay_out(const ResidentSearch *search, ModulePlans *plans, int64_t *out_bytes) {
+  *out_bytes = search->assignment->workspace_bytes;
+  if (!plans->has_residents) return STATUS_OK;
+  RETURN_IF_ERROR(module_plans_lay_out(search->arena, plans, search->targets, search->target_count, search->diag));
+  plans->space_offset = align_up(search->assignment->workspace_bytes, RESIDENT_SPACE_ALIGNMENT);
+  *out_bytes = plans->space_offset + plans->resident_bytes;
+  return STATUS_OK;
+}
+
+/* The runs of |plans|.  |out_bytes|: the workspace with the space of residents, 0 where that is not limited: then code
+ * is only chosen for what is taken in the end. */
 static Status find_runs(const ResidentSearch *search, const KernelTable *kernels, ModulePlans *plans,
                         int64_t *out_bytes) {
-  *out_bytes = search->assignment->workspace_bytes;
-  if (plans->has_residents) {
-    RETURN_IF_ERROR(module_plans_lay_out(search->arena, plans, search->targets, search->target_count, search->diag));
-    plans->space_offset = align_up(search->assignment->workspace_bytes, RESIDENT_SPACE_ALIGNMENT);
-    *out_bytes = plans->space_offset + plans->resident_bytes;
-  }
+  *out_bytes = 0;
+  if (search->most < INT64_MAX)
+    RETURN_IF_ERROR(lay_out(search, plans, out_bytes));
+  else if (plans->has_residents)
+    RETURN_IF_ERROR(module_plans_find_tiles(search->arena, plans, search->diag));
   /* with residents there are others to weigh it against */
   PlacedModule placed = placed_with(search, kernels);
   return module_runs_find(search->arena, &placed, plans, plans->has_residents, search->diag, &plans->runs);
@@ -50,7 +60,7 @@ typedef struct KeepTrial {
   KernelTable *kernels;
   ModulePlans before, plans;
   ResidencyPolicy policy;
-  int64_t bytes; /* of the workspace */
+  int64_t bytes; /* of the workspace, 0 where that is not limited */
   bool is_saved; /* plans that move less have been looked for */
 } KeepTrial;
 
@@ -358,6 +368,7 @@ static Status find_best(const ResidentSearch *search, ResidentChoice *out_choice
   RETURN_IF_ERROR(try_adding(search, ADD_PARTS, best));
   RETURN_IF_ERROR(try_adding(search, ADD_PARTS_BESIDE, best));
   RETURN_IF_ERROR(try_savings(search, best));
+  RETURN_IF_ERROR(lay_out(search, &best->plans, &best->bytes));
   *out_choice = (ResidentChoice){best->kernels, best->plans, best->bytes};
   return STATUS_OK;
 }
