@@ -74,16 +74,49 @@ static bool parse_shape(PlanReader *reader, Properties *out) {
   return true;
 }
 
+static bool parse_dtype(PlanReader *reader, Properties *out) {
+  out->has_type = true;
+  return parse_type(reader, &out->type);
+}
+
+static bool parse_strides(PlanReader *reader, Properties *out) {
+  out->has_strides = true;
+  return parse_numbers(reader, out->strides, &out->stride_count);
+}
+
+static bool parse_offset(PlanReader *reader, Properties *out) {
+  return plan_parse_expression(reader, &out->offset);
+}
+
+static bool parse_tensor_kind(PlanReader *reader, Properties *out) {
+  return parse_kind(reader, &out->kind);
+}
+
+static bool parse_slot_stride(PlanReader *reader, Properties *out) {
+  out->has_stride = true;
+  return plan_parse_constant(reader, &out->slot_stride);
+}
+
+static const struct {
+  const char *word;
+  bool of_memory, of_tensor;
+  bool (*parse)(PlanReader *reader, Properties *out);
+} property_rules[] = {
+    {"shape", true, true, parse_shape},       {"dtype", true, true, parse_dtype},
+    {"strides", true, false, parse_strides},  {"offset", true, false, parse_offset},
+    {"kind", false, true, parse_tensor_kind}, {"stride", false, true, parse_slot_stride},
+};
+
 static bool parse_property(PlanReader *reader, StringView name, SourceLoc loc, bool of_memory, Properties *out) {
-  if (sv_equal_cstring(name, "shape")) return parse_shape(reader, out);
-  if (sv_equal_cstring(name, "dtype")) return (out->has_type = true), parse_type(reader, &out->type);
-  if (of_memory && sv_equal_cstring(name, "strides"))
-    return (out->has_strides = true), parse_numbers(reader, out->strides, &out->stride_count);
-  if (of_memory && sv_equal_cstring(name, "offset")) return plan_parse_expression(reader, &out->offset);
-  if (!of_memory && sv_equal_cstring(name, "kind")) return parse_kind(reader, &out->kind);
-  if (!of_memory && sv_equal_cstring(name, "stride"))
-    return (out->has_stride = true), plan_parse_constant(reader, &out->slot_stride);
-  return plan_fail(reader, loc, "plan-syntax", "there is no '%.*s' here", SV_ARG(name));
+  PlanNames names = {0};
+  for (size_t i = 0; i < sizeof property_rules / sizeof property_rules[0]; i++) {
+    if (!(of_memory ? property_rules[i].of_memory : property_rules[i].of_tensor)) continue;
+    if (sv_equal_cstring(name, property_rules[i].word)) return property_rules[i].parse(reader, out);
+    array_push(&names, reader->arena, sv_from_cstring(property_rules[i].word));
+  }
+  plan_fail(reader, loc, "plan-syntax", "there is no '%.*s' here", SV_ARG(name));
+  plan_note_names(reader, &names);
+  return false;
 }
 
 /* (name=value, …) */
