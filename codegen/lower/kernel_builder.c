@@ -2,6 +2,7 @@
 
 #include "codegen/lower/kernel_tiles.h"
 #include "codegen/lower/lowering_internal.h"
+#include "hlo/analysis/complex_sums.h"
 #include "hlo/analysis/in_place.h"
 
 /* More rounds than any fusion needs: each splits one dim. */
@@ -173,19 +174,8 @@ static Status add_kernel(Arena *arena, const KernelRequest *request, DiagSink *d
   return STATUS_OK;
 }
 
-/* A dot that reads one of its factors once: as many products as that has elements. */
-static bool is_matrix_by_vector(const HloInstruction *made) {
-  if (made->opcode != HLO_DOT) return false;
-  const Shape *lhs = made->operands[0]->shape, *rhs = made->operands[1]->shape;
-  Int64List contracted = hlo_instruction_ints(made, HLO_ATTR_LHS_CONTRACTING_DIMS);
-  int64_t products = shape_element_count(made->shape);
-  for (int64_t i = 0; i < contracted.count; i++) products *= lhs->dims[contracted.data[i]];
-  return products == shape_element_count(lhs) || products == shape_element_count(rhs);
-}
-
 /* The Kernels of one result by itself: two where it must be filled before it is scattered into, and for the parts of a
- * complex contraction that are not joined, each of which is one of real numbers.  Those of a matrix and a vector are:
- * what it takes is reading the matrix. */
+ * complex contraction that are summed apart, each of which is one of real numbers. */
 static Status add_kernels_of(Arena *arena, const HloInstruction *source, LoweringResult *result,
                              const KernelTarget *target, DiagSink *diag, KernelList *kernels) {
   RootRule rule = rule_of(source, result->made, result->node, arena);
@@ -195,9 +185,9 @@ static Status add_kernels_of(Arena *arena, const HloInstruction *source, Lowerin
     fill.rule = root_select_and_scatter_fill;
     RETURN_IF_ERROR(add_kernel(arena, &fill, diag, kernels));
   }
-  bool is_contraction = rule == root_elements && hlo_opcode_has(result->made->opcode, OP_CONTRACTION);
-  bool is_joined = target->joins_parts || is_matrix_by_vector(result->made);
-  bool is_two = is_contraction && type_is_complex(result->made->shape->type) && !is_joined;
+  bool is_apart =
+      hlo_sums_parts_apart(result->made) || (source->opcode == HLO_FUSION && hlo_is_rearranged_parts(result->made));
+  bool is_two = rule == root_elements && !target->joins_parts && is_apart;
   if (!is_two) return add_kernel(arena, &request, diag, kernels);
   for (request.sum_part = 0; request.sum_part < 2; request.sum_part++) {
     RETURN_IF_ERROR(add_kernel(arena, &request, diag, kernels));

@@ -1,5 +1,6 @@
 /* Elements of instructions: dispatch by family, sharing, operands of the Kernel, and the lane-wise families. */
 #include "codegen/lower/lowering_internal.h"
+#include "hlo/analysis/complex_sums.h"
 
 typedef struct LoweringMemo {
   const HloInstruction *instruction;
@@ -263,8 +264,23 @@ static int32_t apply_instruction(Lowering *lowering, const HloInstruction *instr
                              instruction->operand_count, params[0], params[1]);
 }
 
+/* |part| of sums that this fusion makes for it alone. */
+static bool is_part_of_sums(const Lowering *lowering, const HloInstruction *part) {
+  if (lowering->target.joins_parts || lowering->sum_part >= 0 || lowering->current_stage != KERNEL_OUTER) return false;
+  return hlo_reads_one_part(part) && lowering->fused == part->parent;
+}
+
+/* The sums of one part of what a contraction of complex numbers makes. */
+static Status part_of_sums(Lowering *lowering, const HloInstruction *part, const IndexExpr *index, int32_t *out_value) {
+  lowering->sum_part = part->opcode == HLO_IMAG;
+  Status status = lower_element(lowering, part->operands[0], index, out_value);
+  lowering->sum_part = -1;
+  return status;
+}
+
 Status element_elementwise(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
                            int32_t *out_value) {
+  if (is_part_of_sums(lowering, instruction)) return part_of_sums(lowering, instruction, index, out_value);
   int32_t operands[KERNEL_MAX_OPERANDS];
   for (int i = 0; i < instruction->operand_count; i++) {
     /* scalar predicates and bounds of select and clamp have no index */

@@ -99,7 +99,7 @@ typedef struct Lowering {
   IntMap memo_map;   /* (instruction, index, predicate) hash → LoweringMemo */
   int32_t predicate; /* under which loads happen now; -1: always */
   int result_node;   /* the leaf of the source's shape that this Kernel makes (the first of several) */
-  int sum_part;      /* of a complex contraction: which part of its sums this Kernel makes; -1: both */
+  int sum_part;      /* of a complex contraction: which part of its sums is made; -1: both */
   bool is_empty;     /* an outer dim has extent 0: there is nothing to do */
   int next_ordinal;
   const DimSplit *splits; /* by ordinal; those beyond |split_count| are whole */

@@ -346,6 +346,7 @@ static FusionDecision decide_free(const HloInstruction *producer, const FusionUs
 static FusionDecision decide_nest(const FusionUse *use) {
   if (use->is_cut) return NO("only a part of it, or more than it, is read");
   if (use->has_contraction) return NO("one contraction or pooling a fusion");
+  if (use->needs_parts) return NO("each part of its complex sums has a kernel of its own");
   if (use->awaits_devices) return NO("its consumer waits for other devices, which work meanwhile");
   if (use->is_reduced) return NO("a reduction reads it");
   return YES("its only consumer takes the sums as they come");

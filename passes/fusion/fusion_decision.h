@@ -74,6 +74,7 @@ typedef struct FusionUse {
   bool is_cut;          /* somewhere on the way elements are dropped or repeated */
   bool is_reduced;      /* the fusion ends in a reduction or an update in place */
   bool has_contraction; /* one of the fusions has a dot or convolution in it already */
+  bool needs_parts;     /* both parts of complex sums, each of which has a kernel of its own */
   bool awaits_devices;  /* one of the fusions reads what a collective makes */
   bool is_column;       /* all that expands it repeats it along what a contraction's rows are likely to be: its elements
                            are needed once for each column, which stays in cache */

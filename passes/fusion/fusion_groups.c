@@ -1,6 +1,7 @@
 #include "passes/fusion/fusion_groups.h"
 
 #include "base/checked_math.h"
+#include "hlo/analysis/complex_sums.h"
 #include "hlo/analysis/in_place.h"
 #include "hlo/analysis/narrow_products.h"
 #include "hlo/machine/description/machine_abilities.h"
@@ -537,6 +538,22 @@ static void forget_places(FusionGrouper *grouper) {
   for (int64_t i = 0; i < grouper->candidates.count; i++) grouper->places.data[grouper->candidates.data[i].group] = 0;
 }
 
+/* What group |number| makes is |producer|, rearranged. */
+static bool only_rearranges(const FusionGrouper *grouper, int32_t number, const HloInstruction *producer) {
+  const HloInstruction *made = root_of(grouper, number);
+  while (made != producer && hlo_moves_all(made)) made = made->operands[0];
+  return made == producer;
+}
+
+/* What reads |producer|, sums of complex numbers, needs both parts of them, and the machine makes these apart. */
+static bool needs_parts_together(const FusionGrouper *grouper, const HloInstruction *producer) {
+  if (machine_has_buffer(grouper->machine) || !fusion_is_deep_contraction(producer)) return false;
+  const HloInstruction *user = producer->users[0];
+  if (!hlo_sums_parts_apart(producer) || hlo_reads_one_part(user)) return false;
+  if (!hlo_moves_all(user)) return true;
+  return hlo_rearranges_parts(producer) && !only_rearranges(grouper, grouper->candidates.data[0].group, producer);
+}
+
 static bool ends_in_loop(const FusionGrouper *grouper, int32_t group) {
   HloOpcode root = root_of(grouper, group)->opcode;
   return root != HLO_REDUCE && !hlo_opcode_has(root, OP_IN_PLACE);
@@ -578,6 +595,7 @@ static bool join_consumers(FusionGrouper *grouper, int32_t node) {
   use.is_ending = (use.is_factor || producer->opcode == HLO_REDUCE) && ends_kernel(producer);
   use.is_summed_end = ends_in_reduction(grouper, candidates) && fusion_cost(producer) != FUSION_COST_FREE &&
                       !fusion_is_contraction(producer) && ends_contraction(producer);
+  use.needs_parts = needs_parts_together(grouper, producer);
   use.is_column = is_column_of_contraction(grouper, candidates);
   bool repeats = false;
   decision = fusion_decide(producer, &use, &repeats);
