@@ -46,8 +46,7 @@ bool hlo_same_reduced_dims(const HloInstruction *a, const HloInstruction *b) {
   return true;
 }
 
-/* The reduced dims stand after those that are kept: one result for each row. */
-static bool reduces_rows(const HloInstruction *reduce, int64_t rows) {
+bool hlo_reduces_rows(const HloInstruction *reduce, int64_t rows) {
   Int64List dims = hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS);
   const Shape *input = reduce->operands[0]->shape;
   int leading = hlo_row_dims(input, rows);
@@ -60,7 +59,7 @@ static bool reduces_rows(const HloInstruction *reduce, int64_t rows) {
 static bool reduces_alike(const HloInstruction *a, const HloInstruction *b) {
   int64_t rows = shape_element_count(first_array(a->shape));
   if (rows != shape_element_count(first_array(b->shape))) return false;
-  return hlo_same_reduced_dims(a, b) || (reduces_rows(a, rows) && reduces_rows(b, rows));
+  return hlo_same_reduced_dims(a, b) || (hlo_reduces_rows(a, rows) && hlo_reduces_rows(b, rows));
 }
 
 /* --- one result --- */
@@ -179,7 +178,7 @@ static bool elements_fit_reduced(const LoopNest *elements, const LoopNest *reduc
   int64_t row = shape_element_count(elements->shape) / reduced->rows;
   if (elements->columns > 0 && row > elements->columns) return false;
   if (shape_same_dims(elements->shape, input)) return true;
-  return reduces_rows(reduced->reduce, reduced->rows) && hlo_row_dims(elements->shape, reduced->rows) >= 0;
+  return hlo_reduces_rows(reduced->reduce, reduced->rows) && hlo_row_dims(elements->shape, reduced->rows) >= 0;
 }
 
 /* All make as many elements, from one contraction at most. */

@@ -34,6 +34,9 @@ bool hlo_reduce_is_short(const HloInstruction *reduce);
 /* Two reductions of arrays of equal dimensions along the same ones. */
 bool hlo_same_reduced_dims(const HloInstruction *a, const HloInstruction *b);
 
+/* |reduce| to |rows| results folds what stands side by side: its reduced dimensions come after those that are kept. */
+bool hlo_reduces_rows(const HloInstruction *reduce, int64_t rows);
+
 /* The loops of |made|, an operation that stands for itself (|alone|), or an element of a fusion's root with all that it
  * is made from inside the fusion. */
 LoopNest hlo_loop_nest(const HloInstruction *made, bool alone, Arena *scratch);

@@ -77,7 +77,8 @@ static int32_t node_of(const Grouper *grouper, const HloInstruction *instruction
 
 /* --- whether a node may join --- */
 
-/* How |node| is made when members that it reads are inside as well: rows, if one of those is reduced. */
+/* How |node| is made when members that it reads are inside as well: rows, if one of those is reduced.  Beside columns
+ * that are reduced no row is walked. */
 static LoopNest nest_inside(const Grouper *grouper, const Group *group, const Node *node) {
   LoopNest nest = node->nest;
   for (int32_t i = 0; i < group->count && nest.kind == LOOP_NEST_ELEMENTS; i++) {
@@ -86,7 +87,9 @@ static LoopNest nest_inside(const Grouper *grouper, const Group *group, const No
     nest.kind = LOOP_NEST_REDUCED;
     nest.reduce = group->nests[i].reduce;
     nest.rows = group->nests[i].rows;
-    if (hlo_row_dims(nest.shape, nest.rows) < 0) nest.kind = LOOP_NEST_NONE;
+    bool is_whole_row = shape_element_count(nest.shape) > nest.rows;
+    if (hlo_row_dims(nest.shape, nest.rows) < 0 || (is_whole_row && !hlo_reduces_rows(nest.reduce, nest.rows)))
+      nest.kind = LOOP_NEST_NONE;
   }
   return nest;
 }

@@ -35,11 +35,16 @@ typedef struct RowCluster {
   IntMap inside;               /* instruction id */
   int64_t instruction_count;
   int reduction_count; /* whose result another member reads */
+  bool walks_rows;     /* a member has several elements a row */
 } RowCluster;
 
-static bool is_reduction(const HloInstruction *instruction) {
+static const HloInstruction *made_by(const HloInstruction *instruction) {
   const HloComputation *fused = hlo_instruction_fused(instruction);
-  return (fused != NULL ? fused->root->opcode : instruction->opcode) == HLO_REDUCE;
+  return fused != NULL ? fused->root : instruction;
+}
+
+static bool is_reduction(const HloInstruction *instruction) {
+  return made_by(instruction)->opcode == HLO_REDUCE;
 }
 
 /* Computed row by row inside a fusion.  Not what has loops of its own: contractions, sorts, transforms. */
@@ -85,6 +90,7 @@ static bool is_inside(const RowCluster *cluster, const HloInstruction *instructi
 static void add_member(RowFuser *fuser, RowCluster *cluster, HloInstruction *member) {
   array_push(&cluster->members, fuser->arena, member);
   int_map_set(&cluster->inside, (uint64_t)member->id, 1);
+  cluster->walks_rows |= shape_element_count(member->shape) > cluster->rows;
   cluster->instruction_count += fusion_instruction_count(member);
   if (cluster->members.count > 1) cluster->reduction_count += is_reduction(member);
 }
@@ -95,6 +101,8 @@ static const char *refusal(const RowFuser *fuser, const RowCluster *cluster, con
   int64_t elements = shape_element_count(candidate->shape);
   if (hlo_row_dims(candidate->shape, cluster->rows) < 0) return "it does not consist of such rows";
   if (is_reduction(candidate) && elements != cluster->rows) return "it reduces other rows";
+  if (is_reduction(candidate) && cluster->walks_rows && !hlo_reduces_rows(made_by(candidate), elements))
+    return "it reduces columns, which lie across the rows";
   if (elements / cluster->rows > ROW_ELEMENTS_LIMIT) return "its rows are too long";
   if (cluster->members.count >= MEMBER_LIMIT ||
       cluster->instruction_count + fusion_instruction_count(candidate) > INSTRUCTION_LIMIT)
