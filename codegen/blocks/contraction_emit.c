@@ -579,6 +579,49 @@ static PanelChunk chunk_begin(ContractionEmitter *emitter) {
   return chunk;
 }
 
+/* What follows on the sums of a chunk that was swept, panel by panel. */
+static void finish_swept(ContractionEmitter *emitter, BlockPosition *position, const PanelChunk *chunk,
+                         const TileSums *sums) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  if (blocking->sums_in_result && blocking->stores_sums) return;
+  PointLoop panels = point_loop_begin(&emitter->point, ir_range_below(chunk->count), 1);
+  set_panel(emitter, position, ir_index_add(vec->builder, chunk->loop.index, panels.index));
+  contraction_keep_columns(emitter, position->column);
+  TileSums own = *sums;
+  LLVMValueRef before = ir_index_multiply(vec->builder, panels.index, blocking->panel_width);
+  own.first = block_element(vec, blocking->type, own.first, before);
+  own.column = position->column;
+  contraction_tile_step(emitter, TILE_FINISH, &own);
+  point_loop_end(&emitter->point, &panels);
+}
+
+/* All rows with a chunk of panels, in sweeps. */
+static void emit_swept(ContractionEmitter *emitter, const PanelChunk *chunk) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  BlockPosition position = {.first_panel = chunk->loop.index, .row_begin = block_int(vec, 0)};
+  set_panel(emitter, &position, chunk->loop.index);
+  LLVMValueRef left = LLVMBuildSub(vec->builder, block_int(vec, blocking->column_run), position.column, "");
+  Sweep sweep = {.columns = ir_index_multiply(vec->builder, chunk->count, blocking->panel_width)};
+  if (blocking->column_run % blocking->panel_width != 0)
+    sweep.columns = ir_index_minimum(vec->builder, sweep.columns, left);
+  sweep.sums = contraction_sweep_sums(emitter, position.column);
+  contraction_sweep_begin(emitter, &sweep);
+  PointLoop blocks = point_loop_begin(&emitter->point, ir_range_below(block_int(vec, blocking->block_count)), 1);
+  position.depth = depth_block(emitter, blocks.index);
+  sweep.lhs = emitter->lhs_pack;
+  if (blocking->lhs_in_place)
+    sweep.lhs = contraction_lhs_address(emitter, &position.depth, position.row_begin);
+  else
+    contraction_pack_lhs(emitter, &position.depth, position.row_begin, block_int(vec, blocking->rows.size));
+  set_panel(emitter, &position, chunk->loop.index);
+  sweep.rhs = contraction_rhs_address(emitter, &position.depth, position.column);
+  contraction_sweep_call(emitter, &position.depth, &sweep);
+  point_loop_end(&emitter->point, &blocks);
+  finish_swept(emitter, &position, chunk, &sweep.sums);
+}
+
 /* Tiles of rows from |first_tile| on with a chunk of panels. */
 static void emit_rows(ContractionEmitter *emitter, LLVMValueRef first_tile, const PanelChunk *chunk) {
   const VecBuilder *vec = emitter->vec;
@@ -626,7 +669,10 @@ static void emit_batch(ContractionEmitter *emitter) {
   } else {
     PointLoop rows = point_loop_begin(&emitter->point, emitter->work[ROLE_ROWS], blocking->tiles_per_block);
     PanelChunk chunk = chunk_begin(emitter);
-    emit_rows(emitter, rows.index, &chunk);
+    if (blocking->is_swept)
+      emit_swept(emitter, &chunk);
+    else
+      emit_rows(emitter, rows.index, &chunk);
     point_loop_end(&emitter->point, &chunk.loop);
     point_loop_end(&emitter->point, &rows);
   }

@@ -66,7 +66,7 @@ static void finish_step(ContractionEmitter *emitter, const ColumnStep *step) {
     move_sums(emitter, step);
   } else {
     load_kept(emitter, step);
-    point->accumulators[0] = vec_load(emitter->vec, emitter->blocking->type, step->sums, NULL, step->lanes);
+    point->accumulators[0] = vec_load(emitter->vec, emitter->blocking->type, step->sums, step->mask, step->lanes);
     /* all values first: a later store must not see what an earlier one wrote */
     for (int i = 0; i < stage->store_count; i++) point_value(point, stage->stores[i].value);
     for (int i = 0; i < stage->store_count; i++) point_store(point, &stage->stores[i]);

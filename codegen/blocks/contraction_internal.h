@@ -187,6 +187,11 @@ struct ContractionBlocking {
   int32_t common_guards[MOST_COMMON_GUARDS];
   double common_share; /* contraction_common_share */
 
+  /* Of so many rows of the rhs at most a sweep along all columns of a chunk adds the products to the sums, in place of
+   * the micro-kernel: of a blocking that |is_swept| (contraction_sweep.c).  0: it may not be. */
+  int sweep_depth;
+  bool is_swept;
+
   bool is_skinny; /* few rows, lanes along the depth: panels of |panel_width| columns, nothing packed */
   /* Of a skinny one: lanes walk depth dim |along| with those from |along_first| on as one, |along_run| indices; dims
    * before it are loops, those after it have |along_inside| indices in all. */
@@ -369,6 +374,12 @@ LLVMValueRef block_lanes_below(const VecBuilder *vec, LLVMValueRef first, LLVMVa
 /* The work of a skinny blocking. */
 void contraction_emit_skinny(ContractionEmitter *emitter);
 
+/* How many rows of the rhs a sweep may take of a blocking whose tile and place of the rhs are known; 0: it has too many
+ * rows or too few columns, or does more than multiply and add. */
+int contraction_sweep_depth(const VecTarget *target, const ContractionBlocking *blocking);
+/* Whether a blocking that is complete but for that is swept. */
+bool contraction_is_swept(const ContractionBlocking *blocking);
+
 /* Where a block of the depth begins: dims outside of the chunk are set in the point. */
 typedef struct DepthBlock {
   LLVMValueRef chunk_begin, chunk_count; /* indices of the chunk dim */
@@ -441,6 +452,20 @@ typedef struct TileSums {
   LLVMValueRef row, column;
   LLVMValueRef count; /* so many rows; NULL: as many as a tile has there */
 } TileSums;
+
+/* All rows and a chunk of columns of a swept blocking, in a block of the depth. */
+typedef struct Sweep {
+  LLVMValueRef lhs, rhs; /* where they begin */
+  LLVMValueRef columns;  /* how many */
+  TileSums sums;
+} Sweep;
+
+/* Where the sums of the chunk are added up whose first column of the run is |column|. */
+TileSums contraction_sweep_sums(ContractionEmitter *emitter, LLVMValueRef column);
+/* Before the first block: sums are 0.  |lhs| and |rhs| are not read. */
+void contraction_sweep_begin(const ContractionEmitter *emitter, const Sweep *sweep);
+/* Adds the products of |block|, by a function that is made at its first use in the module. */
+void contraction_sweep_call(const ContractionEmitter *emitter, const DepthBlock *block, const Sweep *sweep);
 
 typedef enum TileStep {
   TILE_FINISH, /* stores the epilogue of finished sums */

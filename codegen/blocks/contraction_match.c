@@ -612,6 +612,7 @@ static bool choose_blocks(const Kernel *kernel, const VecTarget *target, TileLim
   int32_t source = blocking->rhs_source >= 0 ? blocking->rhs_source : blocking->rhs;
   blocking->rhs_stride = rhs_step(kernel, blocking, source);
   blocking->packed_by_tile = contraction_may_pack_by_tile(target, blocking);
+  if (blocking->rhs_in_place) blocking->sweep_depth = contraction_sweep_depth(target, blocking);
   contraction_choose_kept(kernel, target, blocking);
   choose_sums(kernel, blocking);
   return contraction_choose_sizes(kernel, limit, blocking);
@@ -742,9 +743,12 @@ static bool complete_blocking(const Kernel *kernel, const VecTarget *target, Con
   if (!choose_grouped_blocks(kernel, target, limit, blocking)) return false;
   if (blocking->group == 1) try_turned(kernel, target, limit, &roles, blocking);
   contraction_choose_common_guards(kernel, blocking);
-  blocking->packed_by_tile = contraction_packs_by_tile(kernel, blocking);
-  contraction_choose_results_ahead(kernel, target, blocking);
-  contraction_choose_registers(kernel, target, blocking);
+  blocking->is_swept = contraction_is_swept(blocking);
+  if (!blocking->is_swept) {
+    blocking->packed_by_tile = contraction_packs_by_tile(kernel, blocking);
+    contraction_choose_results_ahead(kernel, target, blocking);
+    contraction_choose_registers(kernel, target, blocking);
+  }
   contraction_choose_split(blocking);
   return true;
 }

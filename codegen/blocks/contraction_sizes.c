@@ -49,6 +49,7 @@ static bool registers_are_lines(const ContractionBlocking *blocking) {
 }
 
 static int64_t multiplied_depth(const ContractionBlocking *blocking) {
+  if (blocking->sweep_depth > 0) return blocking->sweep_depth;
   if (!registers_are_lines(blocking)) return MULTIPLIED_DEPTH_SHORT;
   return blocking->tile_rows < MANY_ROWS ? MULTIPLIED_DEPTH : STREAMED_DEPTH;
 }

@@ -4,25 +4,6 @@
 #include "codegen/blocks/contraction_testing.h"
 #include "codegen/target/cpu_level.h"
 
-/* --- matrices --- */
-
-typedef enum Order { ROWS, COLUMNS } Order;
-
-/* result[m][n] = Σ lhs[m][k] × rhs[k][n], each row by row or column by column. */
-static TestCase matrix_case(int64_t m, int64_t n, int64_t k, Order lhs, Order rhs, Order result) {
-  TestCase test = {.name = "matrices",
-                   .type = TYPE_F32,
-                   .operand_type = TYPE_F32,
-                   .outer_count = 2,
-                   .inner_count = 1,
-                   .extents = {m, n, k}};
-  test.lhs = lhs == ROWS ? (Affine){0, {k, 0, 1}} : (Affine){0, {1, 0, m}};
-  test.rhs = rhs == ROWS ? (Affine){0, {0, 1, n}} : (Affine){0, {0, k, 1}};
-  test.result = result == ROWS ? (Affine){0, {n, 1}} : (Affine){0, {1, m}};
-  test.bias = (Affine){0, {0, 1}};
-  return test;
-}
-
 static void contraction_of_every_order_is_right(void **state) {
   (void)state;
   for (int bits = 0; bits < 8; bits++) {

@@ -49,7 +49,27 @@ typedef struct TestCase {
   int checked_each;     /* only every so many-th element is checked; 0: all */
   int64_t most_scratch; /* bytes; 0: any number */
   bool is_overlapped;   /* the result, by tiles of a Kernel around this one */
+  bool is_far;          /* factors come from memory */
 } TestCase;
+
+/* --- matrices --- */
+
+typedef enum Order { ROWS, COLUMNS } Order;
+
+/* result[m][n] = Σ lhs[m][k] × rhs[k][n], each row by row or column by column. */
+static inline TestCase matrix_case(int64_t m, int64_t n, int64_t k, Order lhs, Order rhs, Order result) {
+  TestCase test = {.name = "matrices",
+                   .type = TYPE_F32,
+                   .operand_type = TYPE_F32,
+                   .outer_count = 2,
+                   .inner_count = 1,
+                   .extents = {m, n, k}};
+  test.lhs = lhs == ROWS ? (Affine){0, {k, 0, 1}} : (Affine){0, {1, 0, m}};
+  test.rhs = rhs == ROWS ? (Affine){0, {0, 1, n}} : (Affine){0, {0, k, 1}};
+  test.result = result == ROWS ? (Affine){0, {n, 1}} : (Affine){0, {1, m}};
+  test.bias = (Affine){0, {0, 1}};
+  return test;
+}
 
 /* --- the Kernel --- */
 
@@ -466,12 +486,13 @@ static inline void run_limited(const TestCase *test, const double *expected, con
   assert_int_equal(llvm_target_create(&options, &diag, &target), STATUS_OK);
   Builder builder;
   build_kernel(&builder, test, arena);
-  const VecTarget *vec_target = &target.variants[0].vec;
+  VecTarget vec_target = target.variants[0].vec;
+  vec_target.streams_factors = test->is_far;
   ContractionScratch any = {.most = INT64_MAX, .free = INT64_MAX}, limited = {.most = limit, .free = limit};
-  Run run = {test, cpu, expected, contraction_blocking_choose(arena, &builder.kernel, vec_target, any), {{0}}};
+  Run run = {test, cpu, expected, contraction_blocking_choose(arena, &builder.kernel, &vec_target, any), {{0}}};
   bool matches = run.blocking != NULL, is_limited = matches && contraction_scratch_bytes(run.blocking) > limit;
   if (matches == test->too_small) fail_msg("%s on %s: %s", test->name, cpu, matches ? "matches" : "does not match");
-  if (is_limited) run.blocking = contraction_blocking_choose(arena, &builder.kernel, vec_target, limited);
+  if (is_limited) run.blocking = contraction_blocking_choose(arena, &builder.kernel, &vec_target, limited);
   if (run.blocking != NULL && (is_limited || limit == INT64_MAX)) {
     assert_true(contraction_scratch_bytes(run.blocking) <= limit);
     if (test->most_scratch > 0) assert_true(contraction_scratch_bytes(run.blocking) <= test->most_scratch);
