@@ -178,18 +178,22 @@ static void contraction_leaves_out_taps_of_a_phase(void **state) {
   arena_destroy(arena);
 }
 
-/* A few positions with many weights are no product of matrices of a few rows: on a processor that multiplies one
- * register in a cycle, patches have the tiles that they have elsewhere. */
-static void contraction_of_few_positions_has_usual_tiles(void **state) {
+/* A few positions with many weights, or a few features of many positions, are no product of matrices of a few rows: on
+ * a processor that multiplies one register in a cycle, they have the tiles that they have elsewhere. */
+static void contraction_of_patches_has_usual_tiles(void **state) {
   (void)state;
   Arena *arena = arena_create();
-  TestCase test = convolution_case(&(ConvolutionShape){3, 256, 256, 3, 1, 1, 1, 1});
-  ContractionBlocking slow = blocking_on(&test, "znver4", LAST_CACHE, INT64_MAX, arena);
-  ContractionBlocking fast = blocking_on(&test, "znver5", LAST_CACHE, INT64_MAX, arena);
-  assert_int_equal(slow.rows.size, 18);
-  assert_int_equal(slow.tile_rows, fast.tile_rows);
-  assert_int_equal(slow.panel_vectors, fast.panel_vectors);
-  assert_int_equal(contraction_scratch_bytes(&slow), contraction_scratch_bytes(&fast));
+  TestCase tests[] = {convolution_case(&(ConvolutionShape){3, 256, 256, 3, 1, 1, 1, 1}),
+                      channel_major_case(&(ChannelMajorShape){120, 3, 18, 3, 1, 1, 1})};
+  for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
+    ContractionBlocking slow = blocking_on(&tests[i], "znver4", LAST_CACHE, INT64_MAX, arena);
+    ContractionBlocking fast = blocking_on(&tests[i], "znver5", LAST_CACHE, INT64_MAX, arena);
+    assert_int_equal(slow.rows.size, 18);
+    assert_int_equal(slow.tile_rows, fast.tile_rows);
+    assert_int_equal(slow.panel_vectors, fast.panel_vectors);
+    assert_int_equal(slow.block_depth, fast.block_depth);
+    assert_int_equal(contraction_scratch_bytes(&slow), contraction_scratch_bytes(&fast));
+  }
   arena_destroy(arena);
 }
 
@@ -201,7 +205,7 @@ int main(void) {
       cmocka_unit_test(contraction_of_weight_gradients_is_right),
       cmocka_unit_test(blocks_of_weight_gradients_are_whole_squares),
       cmocka_unit_test(contraction_leaves_out_taps_of_a_phase),
-      cmocka_unit_test(contraction_of_few_positions_has_usual_tiles),
+      cmocka_unit_test(contraction_of_patches_has_usual_tiles),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,9 +78,11 @@ static const ContractionPrices prices_by_halves = {.call = 24,
                                                    .half_scratch = .025,
                                                    .most_spared = .03};
 
-/* The lhs is a matrix: patches of an image are read or packed in ways that these prices do not know. */
+/* Both factors are matrices: patches of an image are read or packed in ways that these prices do not know. */
 static bool has_plain_depth(const Kernel *kernel, const ContractionBlocking *blocking) {
-  return contraction_merged_suffix(kernel, &blocking->lhs_set, &blocking->depth) == blocking->depth.count;
+  const DimList *depth = &blocking->depth;
+  return contraction_merged_suffix(kernel, &blocking->lhs_set, depth) == depth->count &&
+         contraction_merged_suffix(kernel, &blocking->rhs_set, depth) == depth->count;
 }
 
 bool contraction_has_far_panels(const Kernel *kernel, const ContractionBlocking *blocking) {
