@@ -21,9 +21,10 @@ enum {
   INSTRUCTION_LIMIT = 400,
   OPERAND_LIMIT = 60,
   ROUND_LIMIT = 8,
-  USER_LIMIT = 32,    /* of one value, looked at for siblings */
-  SPAN_LIMIT = 1024,  /* instructions between members */
-  SEARCH_LIMIT = 2048 /* instructions looked at for a path */
+  USER_LIMIT = 32,     /* of one value, looked at for siblings */
+  SPAN_LIMIT = 1024,   /* instructions between members */
+  SEARCH_LIMIT = 2048, /* instructions looked at for a path */
+  SHORT_ROW = 4        /* elements, fewer are too few for a loop over rows */
 };
 
 /* What a cache still has when it is read: half of a shared cache of usual size; stores of more pass it by. */
@@ -349,6 +350,20 @@ static void observe(const Grouper *grouper, int32_t number, const Node *node, bo
                              grouper->nodes[group->members[group->count - 1]].instruction, taken, reason);
 }
 
+/* Elements would be made in rows of two or three, beside what these rows are reduced to: a loop over all of them stores
+ * whole registers, one over rows two or three elements at a time.  For a machine with a Buffer fewer bytes count more.
+ */
+static bool cuts_registers(const Grouper *grouper, const Group *group, const LoopNest *nest) {
+  int64_t elements = nest->kind == LOOP_NEST_ELEMENTS ? shape_element_count(nest->shape) : 0;
+  int64_t rows = nest->kind == LOOP_NEST_REDUCED ? nest->rows : 0;
+  for (int32_t i = 0; i < group->count; i++) {
+    const LoopNest *member = &group->nests[i];
+    if (member->kind == LOOP_NEST_ELEMENTS) elements = shape_element_count(member->shape);
+    if (member->kind == LOOP_NEST_REDUCED) rows = member->rows;
+  }
+  return !grouper->has_buffer && rows < elements && elements < SHORT_ROW * rows;
+}
+
 /* NULL when |node| may join, else why not; |out_saved| bytes. */
 static const char *refusal(Grouper *grouper, int32_t number, int32_t node, LoopNest *out_nest, int64_t *out_saved) {
   const Group *group = &grouper->groups.data[number];
@@ -358,6 +373,7 @@ static const char *refusal(Grouper *grouper, int32_t number, int32_t node, LoopN
   *out_saved = saved_bytes(grouper, number, candidate, out_nest);
   if (*out_saved < 0) return "it reads elements that the other has not made yet";
   if (*out_saved == 0) return "they read the same array, but not the same elements of it";
+  if (cuts_registers(grouper, group, out_nest)) return "rows of two or three elements are too short to be walked";
   const char *reason = sums_refusal(grouper, number, candidate);
   if (reason != NULL) return reason;
   if (loses_place(grouper, group, candidate)) return "it overwrites in place what the other reads elsewhere";
