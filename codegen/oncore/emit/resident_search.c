@@ -127,6 +127,10 @@ static void share_prices(KeepTrial *left, KeepTrial *right, int32_t count) {
  * well. */
 static const double SUMS_BYTES = 0.99, CLOSE_BYTES = 1.03, ROUNDS_BYTES = 0.95, PART_BYTES = 0.97;
 
+/* Kernels are left out by themselves where cuts make at most so many times as many: what is tried takes longer with
+ * each. */
+enum { MOST_PARTED = 8 };
+
 /* How Kernels are cut: |base|, which is |whole|, or that with some that take turns, where that moves fewer bytes than
  * |best| in not many more cycles than |whole|. */
 typedef struct CutTrials {
@@ -145,7 +149,8 @@ static const RunLeft *find_part(const ResidentSearch *search, const CutTrials *t
   double limits[] = {most_cycles(whole), whole.cycles}, least = trial_cost(trials->best).bytes, more;
   const RunLeft *part = NULL;
   if (cost.cycles <= limits[0]) least = fmin(least, cost.bytes);
-  for (int i = 0; i < 2; i++) {
+  bool may_part = cut->plans.use_count <= MOST_PARTED * base->plans.use_count;
+  for (int i = 0; i < 1 + may_part; i++) {
     UnitsWanted wanted = {.room = limits[i] - trial_cost(base).cycles, .parts_units = i > 0};
     const RunLeft *leaves_out = module_plans_choose_units(search->arena, units, &from, &to, wanted, &more);
     if (leaves_out == NULL || cost.bytes + more >= PART_BYTES * least) continue;
