@@ -48,7 +48,8 @@ int contraction_sweep_depth(const VecTarget *target, const ContractionBlocking *
 bool contraction_is_swept(const ContractionBlocking *blocking) {
   bool reads_plainly = !blocking->lhs_by_tiles && blocking->strip_dims == 0 && blocking->common_guard_count == 0;
   bool is_cut = blocking->block_count > 1 && blocking->block_depth <= blocking->sweep_depth;
-  return blocking->sweep_depth > 0 && blocking->depth_runs == 0 && reads_plainly && is_cut;
+  int64_t bytes = 2 * blocking->block_depth * blocking->rhs_stride * type_storage_bytes(blocking->rhs_type);
+  return blocking->sweep_depth > 0 && reads_plainly && is_cut && bytes <= LARGEST_OFFSET;
 }
 
 /* --- a sweep --- */
@@ -69,7 +70,8 @@ static int64_t sum_stride(const ContractionBlocking *blocking) {
 /* Elements of the rhs from what is multiplied to what is asked for. */
 static int64_t distance_ahead(const ContractionBlocking *blocking) {
   int64_t bytes = type_storage_bytes(blocking->rhs_type);
-  bool has_room = blocking->columns.size * bytes * blocking->block_depth <= MOST_AHEAD_BYTES;
+  bool has_room =
+      blocking->depth_runs == 0 && blocking->columns.size * bytes * blocking->block_depth <= MOST_AHEAD_BYTES;
   return has_room ? blocking->block_depth * blocking->rhs_stride : AHEAD_IN_ROW_BYTES / bytes;
 }
 

@@ -69,6 +69,26 @@ static void sweeps_of_a_packed_lhs_are_right(void **state) {
   run_everywhere(&test);
 }
 
+/* A row times some matrices, each read in four runs of the depth: a sweep takes a row of each run. */
+static void sweeps_of_runs_are_right(void **state) {
+  (void)state;
+  enum { B = 4, N = COLUMN_COUNT, K = 64 };
+  TestCase test = {.name = "runs", .type = TYPE_F32, .operand_type = TYPE_F32, .outer_count = 3, .inner_count = 1};
+  memcpy(test.extents, (int64_t[]){B, 1, N, K}, 4 * sizeof(int64_t));
+  test.lhs = (Affine){0, {K, B * K, 0, 1}};
+  test.rhs = (Affine){0, {K * N, 0, 1, N}};
+  test.result = (Affine){0, {N, B * N, 1}};
+  test.is_far = true;
+  for (int i = 0; i < 2; i++) {
+    Arena *arena = arena_create();
+    ContractionBlocking blocking = blocking_on(&test, "znver4", MEMORY, INT64_MAX, arena);
+    assert_true(blocking.is_swept && blocking.depth_runs == 4);
+    arena_destroy(arena);
+    run_everywhere(&test);
+    test.epilogue = BIAS_MAX;
+  }
+}
+
 /* Where caches have the rhs the micro-kernel is as fast, and with more rows faster; a single panel keeps its sums in
  * registers. */
 static void contraction_is_swept_where_that_pays(void **state) {
@@ -84,9 +104,8 @@ static void contraction_is_swept_where_that_pays(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(sweeps_of_every_type_are_right),
-      cmocka_unit_test(sweeps_are_finished),
-      cmocka_unit_test(sweeps_of_a_packed_lhs_are_right),
+      cmocka_unit_test(sweeps_of_every_type_are_right),       cmocka_unit_test(sweeps_are_finished),
+      cmocka_unit_test(sweeps_of_a_packed_lhs_are_right),     cmocka_unit_test(sweeps_of_runs_are_right),
       cmocka_unit_test(contraction_is_swept_where_that_pays),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
