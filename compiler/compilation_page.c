@@ -11,34 +11,20 @@
 
 /* --- memory --- */
 
-/* By number of a FusedInstruction, the fusion that computes its member in the end: fusions become members of others.
- * From the last to the first, since names of what is gone are given again. */
-static const StringView *last_fusions(const Compilation *compilation) {
-  const FusedInstruction *fusions = compilation->fusions.data;
-  StringView *last = ARENA_NEW_ARRAY(compilation->arena, StringView, compilation->fusions.count);
-  StringMap becomes; /* name → the place in |last| that says what computes it */
-  string_map_init(&becomes, compilation->arena);
-  for (int64_t i = compilation->fusions.count - 1; i >= 0; i--) {
-    const StringView *later = string_map_get(&becomes, fusions[i].fusion);
-    last[i] = later != NULL ? *later : fusions[i].fusion;
-    string_map_set(&becomes, fusions[i].name, &last[i]);
-  }
-  return last;
-}
-
 typedef ARRAY(StringView) Names;
 
 /* The steps with the names that fused instructions had before, which are those of the other tables, where they are
  * known. */
 static const MemoryChartStep *steps_with_members(const Compilation *compilation, const MemoryChart *chart) {
   Arena *arena = compilation->arena;
-  const StringView *last = last_fusions(compilation);
+  const FusedInstructions fused = {compilation->fusions.count, compilation->fusions.data};
+  const FusedInstruction *last = fused_instructions_last(&fused, arena);
   StringMap names_of; /* a fusion → Names of its members */
   string_map_init(&names_of, arena);
-  for (int64_t i = 0; i < compilation->fusions.count; i++) {
-    Names *names = string_map_get(&names_of, last[i]);
-    if (names == NULL) string_map_set(&names_of, last[i], names = ARENA_NEW(arena, Names));
-    array_push(names, arena, compilation->fusions.data[i].name);
+  for (int64_t i = 0; i < fused.count; i++) {
+    Names *names = string_map_get(&names_of, last[i].fusion);
+    if (names == NULL) string_map_set(&names_of, last[i].fusion, names = ARENA_NEW(arena, Names));
+    array_push(names, arena, last[i].name);
   }
   MemoryChartStep *steps = ARENA_NEW_ARRAY(arena, MemoryChartStep, chart->length);
   for (int64_t i = 0; i < chart->length; i++) {

@@ -236,6 +236,8 @@ void contraction_hoist(KernelPoint *point, const ValueSet *set, uint64_t later);
 /* Operations of |set|: what is not loaded, guards included. */
 int contraction_operation_count(const Kernel *kernel, const ValueSet *set);
 
+/* Whether lanes of |type| that are masked off cost next to nothing, of loads that gather or of others. */
+bool contraction_mask_is_cheap(const VecTarget *target, PrimitiveType type, bool gathers);
 /* How many lanes along |dim| the values of |set| may be evaluated in, some of them masked off or not: |lanes| or 1. */
 int contraction_lanes(const Kernel *kernel, const VecTarget *target, const ValueSet *set, int dim, int lanes,
                       bool masked);

@@ -132,9 +132,7 @@ static void load_sums_masked(const MicroEmitter *micro, LLVMValueRef *out_sums) 
 }
 
 static bool has_masks(const MicroEmitter *micro) {
-  const VecTarget *target = micro->vec->target;
-  bool is_wide = type_storage_bytes(micro->blocking->type) >= 4;
-  return micro->blocking->lanes > 1 && (target->has_masks || (is_wide && target->has_masks_32));
+  return micro->blocking->lanes > 1 && contraction_mask_is_cheap(micro->vec->target, micro->blocking->type, false);
 }
 
 /* sums ← add ? tile : 0; the builder stands after that. */

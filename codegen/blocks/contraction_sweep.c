@@ -76,8 +76,8 @@ static int64_t distance_ahead(const ContractionBlocking *blocking) {
 }
 
 static bool has_masks(const VecTarget *target, const ContractionBlocking *blocking) {
-  bool is_wide = type_storage_bytes(blocking->type) >= 4 && type_storage_bytes(blocking->rhs_type) >= 4;
-  return blocking->lanes > 1 && (target->has_masks || (is_wide && target->has_masks_32));
+  if (!contraction_mask_is_cheap(target, blocking->rhs_type, false)) return false;
+  return blocking->lanes > 1 && contraction_mask_is_cheap(target, blocking->type, false);
 }
 
 /* |ahead| elements after that of row |row| and column |column|. */

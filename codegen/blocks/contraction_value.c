@@ -22,7 +22,7 @@ int contraction_operation_count(const Kernel *kernel, const ValueSet *set) {
   return count;
 }
 
-static bool mask_is_cheap(const VecTarget *target, PrimitiveType type, bool gathers) {
+bool contraction_mask_is_cheap(const VecTarget *target, PrimitiveType type, bool gathers) {
   if (target->has_masks) return true;
   return target->has_masks_32 && !gathers && type_storage_bytes(type) >= 4;
 }
@@ -37,7 +37,7 @@ int contraction_lanes(const Kernel *kernel, const VecTarget *target, const Value
     if (value->kind != KERNEL_LOAD || (value->dims >> dim & 1) == 0) continue;
     bool is_guarded = value->predicate >= 0,
          lanes_differ = is_guarded && (kernel->values[value->predicate].dims >> dim & 1) != 0;
-    if ((masked || lanes_differ) && !mask_is_cheap(target, value->type, stride != 1)) return 1;
+    if ((masked || lanes_differ) && !contraction_mask_is_cheap(target, value->type, stride != 1)) return 1;
     if (is_guarded && kernel->buffers[value->buffer].element_count < lanes) return 1;
   }
   return lanes;

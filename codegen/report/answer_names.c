@@ -89,11 +89,11 @@ typedef struct AskedInstruction {
  * is none. */
 static AskedInstruction find_fused(const ReportSubject *subject, StringView name, const ReportPlaces *places) {
   AskedInstruction found = {.fused = name, .result = FUSED_INSIDE};
+  const FusedInstruction *last = fused_instructions_last(&subject->fused, subject->analysis->flow->arena);
   for (int64_t i = 0; i < subject->fused.count && found.result == FUSED_INSIDE; i++) {
-    if (!sv_equal(subject->fused.data[i].name, name)) continue;
-    FusedInstruction last = fused_instructions_last(&subject->fused, i);
-    HloInstruction *inside, *fusion = find_in_places(subject->analysis->graph->module, last.fusion, places, &inside);
-    if (fusion != NULL) found = (AskedInstruction){fusion, name, last.result};
+    if (!sv_equal(last[i].name, name)) continue;
+    HloInstruction *inside, *fusion = find_in_places(subject->analysis->graph->module, last[i].fusion, places, &inside);
+    if (fusion != NULL) found = (AskedInstruction){fusion, name, last[i].result};
   }
   return found;
 }

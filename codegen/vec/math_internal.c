@@ -191,16 +191,16 @@ static double magic(const Math *m) {
   return m->is_double ? 0x1.8p52 : 0x1.8p23;
 }
 
+static MathWhole whole_of_sum(const Math *m, LLVMValueRef sum, double anchor) {
+  return (MathWhole){sum, m_sub(m, sum, m_const(m, anchor))};
+}
+
 static MathWhole whole_product(const Math *m, LLVMValueRef a, double b, double anchor) {
-  MathWhole n;
-  n.sum = m_fma(m, a, m_const(m, b), m_const(m, anchor));
-  n.value = m_sub(m, n.sum, m_const(m, anchor));
-  return n;
+  return whole_of_sum(m, m_fma(m, a, m_const(m, b), m_const(m, anchor)), anchor);
 }
 
 MathWhole m_whole(const Math *m, LLVMValueRef a) {
-  LLVMValueRef anchor = m_const(m, magic(m)), sum = m_add(m, a, anchor);
-  return (MathWhole){sum, m_sub(m, sum, anchor)};
+  return whole_of_sum(m, m_add(m, a, m_const(m, magic(m))), magic(m));
 }
 
 MathWhole m_whole_product(const Math *m, LLVMValueRef a, double b) {

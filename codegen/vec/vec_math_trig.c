@@ -94,11 +94,14 @@ static LLVMValueRef has_far_lane(const Math *m, LLVMValueRef x) {
   return vec_any(m->vec, is_far, narrow.lanes);
 }
 
+static bool is_short(const Math *m) {
+  return !m->is_double && m->vec->target->has_fma;
+}
+
 /* The short code for moderate angles at each use; one comparison says whether all lanes are that. */
-static LLVMValueRef sin_or_cos(const VecBuilder *vec, const VecOp *op, LLVMValueRef x, int lanes) {
+static LLVMValueRef short_sin(const VecBuilder *vec, const VecOp *op, LLVMValueRef x, int lanes) {
   Math m = math_of(vec, op->type, lanes);
   bool is_cosine = op->opcode == HLO_COSINE;
-  if (m.is_double || !vec->target->has_fma) return sin_through_double(&m, x, is_cosine);
   LLVMValueRef near = sin_moderate(&m, x, is_cosine), result;
   MathBranch branch = math_if(&m, has_far_lane(&m, x));
   LLVMValueRef far = vec_call(vec, op, &(VecPart){sin_far, ".far"}, &x, lanes);
@@ -109,13 +112,14 @@ static LLVMValueRef sin_or_cos(const VecBuilder *vec, const VecOp *op, LLVMValue
 
 VEC_RULE(vec_math_sin) {
   Math m = math_of(vec, op->type, lanes);
-  LLVMValueRef x = operands[0], sine = sin_or_cos(vec, op, x, lanes);
-  bool keeps_zero = !m.is_double && vec->target->has_fma;
-  return keeps_zero ? sine : m_select(&m, m_compare_to(&m, LLVMRealOEQ, x, 0), x, sine);
+  LLVMValueRef x = operands[0];
+  if (is_short(&m)) return short_sin(vec, op, x, lanes);
+  return m_select(&m, m_compare_to(&m, LLVMRealOEQ, x, 0), x, sin_through_double(&m, x, 0));
 }
 
 VEC_RULE(vec_math_cos) {
-  return sin_or_cos(vec, op, operands[0], lanes);
+  Math m = math_of(vec, op->type, lanes);
+  return is_short(&m) ? short_sin(vec, op, operands[0], lanes) : sin_through_double(&m, operands[0], 1);
 }
 
 /* sin/cos, or -cos/sin in the odd quadrants. */

@@ -1,5 +1,7 @@
 #include "hlo/analysis/fused_instruction.h"
 
+#include "base/hash_map.h"
+
 int32_t fused_instruction_result(const HloInstruction *root, const HloInstruction *copy) {
   if (copy == root) return FUSED_WHOLE;
   for (int k = 0; root->opcode == HLO_TUPLE && k < root->operand_count; k++) {
@@ -14,14 +16,19 @@ static int32_t joined_result(int32_t inner, int32_t outer) {
   return outer == FUSED_WHOLE ? inner : FUSED_INSIDE;
 }
 
-FusedInstruction fused_instructions_last(const FusedInstructions *fused, int64_t index) {
-  FusedInstruction last = fused->data[index];
-  /* Names of what is gone are given again: only what comes later tells of this fusion. */
-  for (int64_t i = index + 1; i < fused->count; i++) {
-    const FusedInstruction *later = &fused->data[i];
-    if (!sv_equal(later->name, last.fusion)) continue;
-    last.fusion = later->fusion;
-    last.result = joined_result(last.result, later->result);
+const FusedInstruction *fused_instructions_last(const FusedInstructions *fused, Arena *arena) {
+  FusedInstruction *last = ARENA_NEW_ARRAY(arena, FusedInstruction, fused->count);
+  StringMap becomes; /* name → the place in |last| that says what became of it */
+  string_map_init(&becomes, arena);
+  /* From the last to the first: names of what is gone are given again, and only what comes later tells of a fusion. */
+  for (int64_t i = fused->count - 1; i >= 0; i--) {
+    const FusedInstruction *later = string_map_get(&becomes, fused->data[i].fusion);
+    last[i] = fused->data[i];
+    if (later != NULL) {
+      last[i].fusion = later->fusion;
+      last[i].result = joined_result(last[i].result, later->result);
+    }
+    string_map_set(&becomes, last[i].name, &last[i]);
   }
   return last;
 }

@@ -2,6 +2,7 @@
 #ifndef XLAC_HLO_ANALYSIS_FUSED_INSTRUCTION_H
 #define XLAC_HLO_ANALYSIS_FUSED_INSTRUCTION_H
 
+#include "base/arena.h"
 #include "hlo/ir/hlo_instruction.h"
 
 /* Instead of a number of a result. */
@@ -26,7 +27,7 @@ typedef struct FusedInstructions {
 /* FusedInstruction.result of an instruction that is |copy| inside of a fusion which ends with |root|. */
 int32_t fused_instruction_result(const HloInstruction *root, const HloInstruction *copy);
 
-/* What became of number |index| in the end: the fusion that is part of no other one, and as what that stores it. */
-FusedInstruction fused_instructions_last(const FusedInstructions *fused, int64_t index);
+/* What became of each in the end, by number: the fusion that is part of no other one, and as what that stores it. */
+const FusedInstruction *fused_instructions_last(const FusedInstructions *fused, Arena *arena);
 
 #endif

@@ -10,10 +10,12 @@
 #define LENGTH(array) ((int64_t)(sizeof(array) / sizeof(array)[0]))
 
 static void check_last(const FusedInstruction *list, int64_t count, int64_t index, const char *fusion, int32_t result) {
-  FusedInstruction last = fused_instructions_last(&(FusedInstructions){count, list}, index);
+  Arena *arena = arena_create();
+  FusedInstruction last = fused_instructions_last(&(FusedInstructions){count, list}, arena)[index];
   assert_true(sv_equal(last.name, list[index].name));
   assert_true(sv_equal_cstring(last.fusion, fusion));
   assert_int_equal(last.result, result);
+  arena_destroy(arena);
 }
 
 static void fused_instruction_is_what_its_last_fusion_stores_it_as(void **state) {

@@ -47,9 +47,9 @@ enum { ENOUGH_ROWS = 128 };             /* of either factor: more of them are cu
 enum { LEAST_PRODUCTS = 1 << 23 };      /* multiplications that are worth it; reading LEAST_ELEMENTS is, too */
 enum { ELEMENTS_PER_DOT_ELEMENT = 16 }; /* of the factors, for each of all parts, of which there are no more than */
 enum { MOST_DOT_ELEMENTS = 1 << 16 };
-/* Of a matrix that one row is multiplied by: what one core's caches do not hold, with rows whose sums the first of them
- * does; parts are read in some runs each (codegen/blocks). */
-enum { STREAMED_PARTS = 4, STREAMED_RUNS = 4, LEAST_STREAMED_BYTES = 2 << 20, MOST_STREAMED_ROW_BYTES = 32 << 10 };
+/* Of a matrix that one row is multiplied by, with rows whose sums a first-level cache holds; parts are read in some
+ * runs each, as long as both numbers are those of codegen/blocks/contraction_sizes.c. */
+enum { STREAMED_PARTS = 4, STREAMED_RUNS = 4, MOST_STREAMED_ROW_BYTES = 32 << 10 };
 enum { UPDATES_PER_PART_ELEMENT = 16, MOST_SCATTER_BYTES = 1 << 20 };
 
 /* The largest divisor of |extent| in [|least|, |most|]; 1: there is none. */
@@ -369,7 +369,7 @@ static int64_t streamed_part_count(const HloInstruction *dot, int64_t depth) {
   bool is_plain = contracting.count == 1 && contracting.data[0] == 0 && shape->rank == 2 && type_is_float(shape->type);
   if (!is_plain || shape->type != dot->shape->type || !is_from_memory(matrix)) return 1;
   int64_t bytes = shape_element_count(shape) * type_storage_bytes(shape->type);
-  if (bytes < LEAST_STREAMED_BYTES || bytes / depth > MOST_STREAMED_ROW_BYTES) return 1;
+  if (bytes < OWN_CACHE_BYTES || bytes / depth > MOST_STREAMED_ROW_BYTES) return 1;
   if (depth % (STREAMED_PARTS * STREAMED_RUNS) != 0) return 1;
   return hlo_factor_bytes(dot->parent->module) > LAST_CACHE_BYTES ? STREAMED_PARTS : 1;
 }
