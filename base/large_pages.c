@@ -6,8 +6,14 @@
 #include <sys/mman.h>
 #endif
 
+#define SMALL_PAGE_BYTES ((size_t)4096)
+
 size_t large_page_alignment(size_t bytes) {
   return bytes >= LARGE_PAGE_BYTES ? LARGE_PAGE_BYTES : 1;
+}
+
+size_t workspace_page_alignment(size_t bytes) {
+  return bytes >= LARGE_PAGE_BYTES ? LARGE_PAGE_BYTES : SMALL_PAGE_BYTES;
 }
 
 void large_pages_ask(void *data, size_t bytes) {

@@ -17,6 +17,13 @@ static void arrays_without_a_large_page_begin_anywhere(void **state) {
   assert_int_equal(large_page_alignment(LARGE_PAGE_BYTES), LARGE_PAGE_BYTES);
 }
 
+static void a_workspace_begins_at_a_page(void **state) {
+  (void)state;
+  assert_int_equal(workspace_page_alignment(64), 4096);
+  assert_int_equal(workspace_page_alignment(LARGE_PAGE_BYTES - 1), 4096);
+  assert_int_equal(workspace_page_alignment(LARGE_PAGE_BYTES), LARGE_PAGE_BYTES);
+}
+
 /* Whether the system was asked to hold |address| in large pages: "hg" among what it says of that piece of memory. */
 static bool is_asked_for(const void *address) {
   FILE *file = fopen("/proc/self/smaps", "r");
@@ -59,6 +66,7 @@ static void whole_pages_of_an_array_are_asked_for(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(arrays_without_a_large_page_begin_anywhere),
+      cmocka_unit_test(a_workspace_begins_at_a_page),
       cmocka_unit_test(whole_pages_of_an_array_are_asked_for),
   };
   return cmocka_run_group_tests_name("large_pages", tests, NULL, NULL);

@@ -272,8 +272,8 @@ XlacStatus xlac_compile_module(XlacClient *client, const XlacOptions *options, X
 /* --- runs --- */
 
 static void *allocate_workspace(const XlacDescriptor *descriptor, int64_t bytes) {
-  size_t alignment = descriptor->workspace_alignment > 64 ? (size_t)descriptor->workspace_alignment : 64;
-  if (alignment < large_page_alignment((size_t)bytes)) alignment = large_page_alignment((size_t)bytes);
+  size_t alignment = workspace_page_alignment((size_t)bytes);
+  if (alignment < (size_t)descriptor->workspace_alignment) alignment = (size_t)descriptor->workspace_alignment;
   size_t size = ((size_t)bytes + alignment - 1) / alignment * alignment;
   void *workspace = aligned_alloc(alignment, size);
   if (workspace != NULL) large_pages_ask(workspace, (size_t)bytes);

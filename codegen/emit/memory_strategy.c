@@ -77,7 +77,10 @@ static int64_t folded_ahead(const Kernel *kernel, int dim) {
   return memory_stream_count(kernel, dim) > 1 ? STREAMS_AHEAD_BYTES : AHEAD_BYTES;
 }
 
-#define FUNCTIONS_AHEAD_BYTES 4096 /* their vectors are few in the time that memory takes */
+/* A page and a quarter: their vectors are few in the time that memory takes.  A prefetch waits for stores that have not
+ * reached the caches where the low 12 bits of both addresses are the same, and results begin where arguments do, modulo
+ * a page, wherever arrays begin at pages. */
+#define FUNCTIONS_AHEAD_BYTES 5120
 #define FUNCTIONS_LOADS 4
 
 /* Of functions of elements: a processor sees too few vectors at once to read the next page before they are done. */

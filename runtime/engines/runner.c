@@ -14,9 +14,8 @@
 #define UNWRITTEN_PATTERN 0xFF /* a NaN in every floating type that has one */
 
 static unsigned char *allocate_guarded(Arena *arena, int64_t bytes, int64_t alignment) {
-  int64_t of_pages = (int64_t)large_page_alignment((size_t)bytes);
-  unsigned char *data = arena_alloc_aligned(arena, (size_t)bytes + GUARD_BYTES,
-                                            (size_t)max_i64(max_i64(alignment, BUFFER_ALIGNMENT), of_pages));
+  alignment = max_i64(max_i64(alignment, BUFFER_ALIGNMENT), (int64_t)large_page_alignment((size_t)bytes));
+  unsigned char *data = arena_alloc_aligned(arena, (size_t)bytes + GUARD_BYTES, (size_t)alignment);
   large_pages_ask(data, (size_t)bytes);
   memset(data, UNWRITTEN_PATTERN, (size_t)bytes);
   memset(data + bytes, GUARD_PATTERN, GUARD_BYTES);
@@ -52,7 +51,8 @@ ModuleRun *runner_create(Arena *arena, XlacFunction function, const XlacDescript
     if (result->alias >= 0) run->passed_arguments[result->alias] = run->results[i];
   }
   run->workspace_bytes = descriptor_workspace_bytes(descriptor, options);
-  run->workspace = allocate_guarded(arena, run->workspace_bytes, descriptor->workspace_alignment);
+  int64_t of_pages = (int64_t)workspace_page_alignment((size_t)run->workspace_bytes);
+  run->workspace = allocate_guarded(arena, run->workspace_bytes, max_i64(descriptor->workspace_alignment, of_pages));
   if (descriptor->prepared_bytes > 0) {
     run->prepared = allocate_guarded(arena, descriptor->prepared_bytes, descriptor->prepared_alignment);
     XlacRunOptions *own = ARENA_NEW(arena, XlacRunOptions);
