@@ -232,30 +232,35 @@ static bool check_scalar(PlanReader *reader, const PlanScalar *scalar, SourceLoc
   return plan_fail(reader, loc, "plan-kernel", "value v%d is not a start in the kernel", scalar->value);
 }
 
-/* NAME value vN in [lower, upper] */
-bool plan_parse_scalar(PlanReader *reader) {
-  PlanScalar scalar = {0};
-  NameBinding binding = {.kind = NAME_SCALAR, .number = (int32_t)reader->scalars.count};
+/* value vN in [lower, upper], of the Scalar at |name_loc| */
+static bool parse_scalar_value(PlanReader *reader, SourceLoc name_loc, PlanScalar *scalar) {
   StringView value;
   SourceLoc loc;
   int64_t number, upper;
-  if (!plan_need_name(reader, "a name", &scalar.name, &binding.loc)) return false;
-  if (!plan_need_kernel(reader, binding.loc, SV("Scalar"))) return false;
+  if (!plan_need_kernel(reader, name_loc, SV("Scalar"))) return false;
   if (!plan_take_word(reader, "value")) return plan_expected(reader, "'value'");
   if (!plan_need_name(reader, "a value such as v3", &value, &loc)) return false;
   if (value.data[0] != 'v' || !sv_to_count(sv_sub(value, 1, value.size), &number) || number > INT32_MAX)
     return plan_fail(reader, loc, "plan-syntax", "expected a value such as v3, not '%.*s'", SV_ARG(value));
   if (!plan_take_word(reader, "in")) return plan_expected(reader, "'in'");
-  if (!plan_need_mark(reader, "[") || !plan_parse_constant(reader, &scalar.lower) || !plan_need_mark(reader, ",") ||
+  if (!plan_need_mark(reader, "[") || !plan_parse_constant(reader, &scalar->lower) || !plan_need_mark(reader, ",") ||
       !plan_parse_constant(reader, &upper) || !plan_need_mark(reader, "]"))
     return false;
-  scalar.value = (int32_t)number;
-  scalar.upper = upper - 1;
-  if (scalar.upper < scalar.lower)
+  scalar->value = (int32_t)number;
+  scalar->upper = upper - 1;
+  if (scalar->upper < scalar->lower)
     return plan_fail(reader, loc, "plan-range", "the scalar has no values: its range is empty");
-  if (!check_scalar(reader, &scalar, loc)) return false;
-  binding.name = scalar.name;
-  if (!plan_bind(reader, binding)) return false;
+  return check_scalar(reader, scalar, loc);
+}
+
+bool plan_parse_scalar(PlanReader *reader) {
+  PlanScalar scalar = {0};
+  NameBinding binding = {.number = (int32_t)reader->scalars.count};
+  if (!plan_need_name(reader, "a name", &binding.name, &binding.loc)) return false;
+  bool ok = parse_scalar_value(reader, binding.loc, &scalar);
+  scalar.name = binding.name;
+  binding.kind = ok ? NAME_SCALAR : NAME_BAD;
+  if (!plan_bind(reader, binding) || !ok) return false;
   array_push(&reader->scalars, reader->arena, scalar);
   return true;
 }

@@ -134,6 +134,12 @@ bool plan_bind(PlanReader *reader, NameBinding binding) {
   return true;
 }
 
+void plan_bind_bad(PlanReader *reader, StringView name, SourceLoc loc) {
+  const NameBinding *first = find_binding(reader, name);
+  if (first == NULL || first->is_freed)
+    array_push(&reader->names, reader->arena, ((NameBinding){.name = name, .loc = loc, .kind = NAME_BAD}));
+}
+
 /* --- statements --- */
 
 static void skip_to_line_end(PlanReader *reader) {
@@ -192,8 +198,10 @@ static bool parse_edges(PlanReader *reader) {
 
 static bool parse_constant(PlanReader *reader) {
   NameBinding binding = {.kind = NAME_CONSTANT};
-  return plan_need_name(reader, "a name", &binding.name, &binding.loc) && plan_need_mark(reader, "=") &&
-         plan_parse_constant(reader, &binding.value) && plan_bind(reader, binding);
+  if (!plan_need_name(reader, "a name", &binding.name, &binding.loc) || !plan_need_mark(reader, "=")) return false;
+  if (plan_parse_constant(reader, &binding.value)) return plan_bind(reader, binding);
+  plan_bind_bad(reader, binding.name, binding.loc);
+  return false;
 }
 
 /* --- loops --- */
@@ -450,14 +458,17 @@ static bool next_is_mark(const PlanReader *reader, const char *mark) {
          sv_equal_cstring(next->text, mark);
 }
 
+/* WORD NAME … may be a declaration whose word is misspelt: one error for it, none for each use of what it declares. */
 static bool refuse_statement(PlanReader *reader) {
-  const PlanToken *token = plan_peek(reader);
+  const PlanToken *token = plan_peek(reader), *next = token + 1;
   NearestWord nearest = nearest_word_begin(token->text);
   for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++)
     nearest_word_offer(&nearest, sv_from_cstring(statements[i].word));
   plan_offer_verbs(&nearest);
   plan_expected(reader, "a statement");
-  if (token->kind == PLAN_TOKEN_NAME) nearest_word_note(&nearest, reader->diag);
+  if (token->kind != PLAN_TOKEN_NAME) return false;
+  nearest_word_note(&nearest, reader->diag);
+  if (next->kind == PLAN_TOKEN_NAME) plan_bind_bad(reader, next->text, next->loc);
   return false;
 }
 

@@ -135,6 +135,8 @@ void plan_note_names(PlanReader *reader, const PlanNames *names);
 /* NULL when there is none, which is reported with the names that are near. */
 NameBinding *plan_find_name(PlanReader *reader, StringView name, SourceLoc loc);
 bool plan_bind(PlanReader *reader, NameBinding binding);
+/* |name|, unless it is bound, is one whose declaration was refused: its uses are no errors of their own. */
+void plan_bind_bad(PlanReader *reader, StringView name, SourceLoc loc);
 
 /* --- expressions and ranges (parse_expression.c) --- */
 
