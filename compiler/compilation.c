@@ -49,7 +49,7 @@ Status compilation_count_devices(Compilation *compilation) {
   if (!is_divided && !says_how_many) options->partitions = options->processes;
   if (!is_divided) RETURN_IF_ERROR(compilation_verify(compilation));
   RETURN_IF_ERROR(hlo_set_device_count(compilation->module, compilation->options.partitions, compilation->diag));
-  return is_divided ? compilation_verify(compilation) : STATUS_OK;
+  return is_divided || options->partitions > 0 ? compilation_verify(compilation) : STATUS_OK;
 }
 
 Status compilation_load(Compilation *compilation, const SourceFile *source) {
@@ -191,6 +191,7 @@ typedef struct PassCallbacks {
 
 static HloPipelineOptions pipeline_options(Compilation *compilation, PassCallbacks *callbacks) {
   const CompilationOptions *options = &compilation->options;
+  bool are_recorded = options->records_decisions || options->plans != NULL; /* written plans name what was fused */
   *callbacks = (PassCallbacks){.scratch = {compilation, begin_scratch, scratch_of},
                                .decisions = {compilation, note_decision, note_fusion},
                                .observer = {compilation, before_pass, after_pass}};
@@ -206,7 +207,7 @@ static HloPipelineOptions pipeline_options(Compilation *compilation, PassCallbac
                                                .fixed_count = options->fixed_count,
                                                .fixed = options->fixed,
                                                .scratch = options->without_code ? NULL : &callbacks->scratch,
-                                               .decisions = options->records_decisions ? &callbacks->decisions : NULL},
+                                               .decisions = are_recorded ? &callbacks->decisions : NULL},
                               .first_number = compilation->passes_run,
                               .verify = options->verifies_each,
                               .observer = &callbacks->observer,
@@ -312,7 +313,9 @@ Status compilation_read_plans(Compilation *compilation) {
                                         compilation->diag, &draft->written);
   } else {
     const PlannedModule planned = {compilation->module, draft->kernels, options->machine, &draft->tiler};
-    status = written_plans_load(compilation->arena, &planned, options->plans, compilation->diag, &draft->written);
+    const FusedInstructions fused = compilation_fused(compilation);
+    status =
+        written_plans_load(compilation->arena, &planned, &fused, options->plans, compilation->diag, &draft->written);
   }
   RETURN_IF_ERROR(status);
   phase_times_end(&compilation->phases, "plan file", start);
@@ -406,7 +409,8 @@ void compilation_print_plans(const Compilation *compilation, StringBuilder *out)
 }
 
 Status compilation_print_plan_template(const Compilation *compilation, StringView name, StringBuilder *out) {
-  return module_plans_print_template(compilation->draft.plans, name, compilation->diag, out);
+  const FusedInstructions fused = compilation_fused(compilation);
+  return module_plans_print_template(compilation->draft.plans, &fused, name, compilation->diag, out);
 }
 
 void compilation_print_written_plans(const Compilation *compilation, StringBuilder *out) {

@@ -61,8 +61,13 @@ typedef struct Compilation {
   const NetworkReport *network; /* compilation_plan_network */
   PhaseTimes phases;            /* the caller may add its own */
   ARRAY(CompilationDecision) decisions;
-  ARRAY(FusedInstruction) fusions; /* recorded with them */
+  ARRAY(FusedInstruction) fusions; /* recorded with them, and for options.plans */
 } Compilation;
+
+/* Those that passes have made so far. */
+static inline FusedInstructions compilation_fused(const Compilation *compilation) {
+  return (FusedInstructions){compilation->fusions.count, compilation->fusions.data};
+}
 
 /* |options| are copied. */
 void compilation_init(Compilation *compilation, Arena *arena, const CompilationOptions *options, DiagSink *diag);

@@ -14,7 +14,7 @@ Status compilation_check_question(const AnalysisQuestion *question, DiagSink *di
 static Status answer(BufferAnalysis *analysis, const Compilation *compilation, const AnalysisQuestion *question,
                      StringBuilder *out) {
   DiagSink *diag = compilation->diag;
-  ReportSubject subject = {analysis, compilation->assignment, {compilation->fusions.count, compilation->fusions.data}};
+  ReportSubject subject = {analysis, compilation->assignment, compilation_fused(compilation)};
   switch (question->kind) {
     case ANALYSIS_POINTS_TO: report_points_to(out, analysis, question->format); return STATUS_OK;
     case ANALYSIS_ORDERING: return report_ordering(out, analysis, question->streams, question->format, diag);

@@ -76,7 +76,7 @@ typedef struct CompilationOptions {
   bool profile;            /* code that counts what each instruction takes; runs are no more re-entrant */
   int64_t threads; /* so many at most generate code, the caller's included: 1 … COMPILATION_MOST_THREADS; 0: 1 */
   /* --- what is told on the way --- */
-  bool records_decisions;                   /* of passes, in Compilation.decisions */
+  bool records_decisions;                   /* of passes, in Compilation.decisions and .fusions */
   const HloPipelineObserver *pass_observer; /* may be NULL */
   const CompilationProgress *progress;      /* may be NULL */
 } CompilationOptions;

@@ -11,28 +11,21 @@
 
 /* --- memory --- */
 
-typedef ARRAY(StringView) Names;
-
 /* The steps with the names that fused instructions had before, which are those of the other tables, where they are
  * known. */
 static const MemoryChartStep *steps_with_members(const Compilation *compilation, const MemoryChart *chart) {
   Arena *arena = compilation->arena;
-  const FusedInstructions fused = {compilation->fusions.count, compilation->fusions.data};
-  const FusedInstruction *last = fused_instructions_last(&fused, arena);
-  StringMap names_of; /* a fusion → Names of its members */
-  string_map_init(&names_of, arena);
-  for (int64_t i = 0; i < fused.count; i++) {
-    Names *names = string_map_get(&names_of, last[i].fusion);
-    if (names == NULL) string_map_set(&names_of, last[i].fusion, names = ARENA_NEW(arena, Names));
-    array_push(names, arena, last[i].name);
-  }
+  const FusedInstructions fused = compilation_fused(compilation);
+  StringMap members_of = fused_instructions_by_fusion(&fused, arena);
   MemoryChartStep *steps = ARENA_NEW_ARRAY(arena, MemoryChartStep, chart->length);
   for (int64_t i = 0; i < chart->length; i++) {
-    const Names *names = string_map_get(&names_of, chart->steps[i].name);
+    const FusedMembers *members = string_map_get(&members_of, chart->steps[i].name);
     steps[i] = chart->steps[i];
-    if (names == NULL) continue;
-    steps[i].inside = names->data;
-    steps[i].inside_count = (int32_t)names->count;
+    if (members == NULL) continue;
+    StringView *names = ARENA_NEW_ARRAY(arena, StringView, members->count);
+    for (int64_t m = 0; m < members->count; m++) names[m] = members->data[m].name;
+    steps[i].inside = names;
+    steps[i].inside_count = (int32_t)members->count;
   }
   return steps;
 }

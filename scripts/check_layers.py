@@ -65,7 +65,7 @@ ROOMS = {
     # Plans of vector processors, without LLVM.
     "codegen/oncore/plan": ONCORE_PLAN,
     "codegen/oncore/tiling": ONCORE_PLAN + ["codegen/oncore/plan", "base/packing"],
-    "codegen/oncore/language": ONCORE_PLAN + ["codegen/oncore/plan", "codegen/oncore/tiling"],
+    "codegen/oncore/language": ONCORE_PLAN + ["hlo/analysis/fused_instruction.h", "codegen/oncore/plan", "codegen/oncore/tiling"],
     # What stays in the Buffer from Kernel to Kernel.
     "codegen/oncore/run": ONCORE_PLAN + ["hlo/analysis", "codegen/lower/emit_family.h", "codegen/oncore/plan", "codegen/oncore/tiling", "base/packing"],
     # LLVM, from the processor up.
@@ -79,7 +79,7 @@ ROOMS = {
     "codegen/blocks": ["codegen/point", "codegen/kernel", "codegen/ir", "codegen/vec", "codegen/target", "hlo/type", "base"],
     "codegen/emit": ["codegen/blocks", "codegen/point", "codegen/call", "codegen/collective", "codegen/lower", "codegen/kernel", "codegen/ir",
                      "codegen/vec", "codegen/target"] + HLO + ABI,
-    "codegen/oncore/emit": ONCORE_PLAN + ["hlo/analysis/execution_counts.h", "hlo/analysis/buffer_assignment.h", "codegen/target", "codegen/oncore/plan", "codegen/oncore/tiling", "codegen/oncore/language", "codegen/oncore/run",
+    "codegen/oncore/emit": ONCORE_PLAN + ["hlo/analysis/execution_counts.h", "hlo/analysis/fused_instruction.h", "hlo/analysis/buffer_assignment.h", "codegen/target", "codegen/oncore/plan", "codegen/oncore/tiling", "codegen/oncore/language", "codegen/oncore/run",
                                           "codegen/lower", "codegen/emit", "codegen/point", "codegen/ir", "codegen/vec"] + ABI,
     "codegen": ["codegen/oncore/emit", "codegen/oncore/language", "codegen/oncore/tiling", "codegen/emit", "codegen/call", "codegen/collective",
                 "codegen/ir", "codegen/llvm", "codegen/lower", "codegen/nest", "codegen/vec", "codegen/oncore/plan"] + ONCORE_PLAN + HLO + ABI,

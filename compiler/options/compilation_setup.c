@@ -80,8 +80,8 @@ CompilationOptions compilation_setup(Arena *arena, const Options *options) {
       .poison = values[OPTION_POISON].given,
       .profile = values[OPTION_PROFILE].given,
       .threads = thread_count(options),
-      .records_decisions =
-          values[OPTION_REPORT].given || values[OPTION_WHY_LIVE].given || values[OPTION_EXPLAIN_SHARING].given};
+      .records_decisions = values[OPTION_REPORT].given || values[OPTION_WHY_LIVE].given ||
+                           values[OPTION_EXPLAIN_SHARING].given || values[OPTION_PLAN_TEMPLATE].given};
 }
 
 Status compilation_setup_check(Arena *arena, const Options *options, DiagSink *diag) {

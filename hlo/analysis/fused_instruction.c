@@ -1,7 +1,5 @@
 #include "hlo/analysis/fused_instruction.h"
 
-#include "base/hash_map.h"
-
 int32_t fused_instruction_result(const HloInstruction *root, const HloInstruction *copy) {
   if (copy == root) return FUSED_WHOLE;
   for (int k = 0; root->opcode == HLO_TUPLE && k < root->operand_count; k++) {
@@ -31,4 +29,16 @@ const FusedInstruction *fused_instructions_last(const FusedInstructions *fused, 
     string_map_set(&becomes, last[i].name, &last[i]);
   }
   return last;
+}
+
+StringMap fused_instructions_by_fusion(const FusedInstructions *fused, Arena *arena) {
+  const FusedInstruction *last = fused_instructions_last(fused, arena);
+  StringMap members_of;
+  string_map_init(&members_of, arena);
+  for (int64_t i = 0; i < fused->count; i++) {
+    FusedMembers *members = string_map_get(&members_of, last[i].fusion);
+    if (members == NULL) string_map_set(&members_of, last[i].fusion, members = ARENA_NEW(arena, FusedMembers));
+    array_push(members, arena, last[i]);
+  }
+  return members_of;
 }

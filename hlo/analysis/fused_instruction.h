@@ -3,6 +3,8 @@
 #define XLAC_HLO_ANALYSIS_FUSED_INSTRUCTION_H
 
 #include "base/arena.h"
+#include "base/array.h"
+#include "base/hash_map.h"
 #include "hlo/ir/hlo_instruction.h"
 
 /* Instead of a number of a result. */
@@ -29,5 +31,11 @@ int32_t fused_instruction_result(const HloInstruction *root, const HloInstructio
 
 /* What became of each in the end, by number: the fusion that is part of no other one, and as what that stores it. */
 const FusedInstruction *fused_instructions_last(const FusedInstructions *fused, Arena *arena);
+
+/* Those of one fusion, in the order of FusedInstructions. */
+typedef ARRAY(FusedInstruction) FusedMembers;
+
+/* The same by fusion: its name → FusedMembers. */
+StringMap fused_instructions_by_fusion(const FusedInstructions *fused, Arena *arena);
 
 #endif

@@ -44,10 +44,25 @@ static void fused_instruction_knows_a_name_that_was_given_again(void **state) {
   check_last(list, LENGTH(list), 1, "second", 3);
 }
 
+static void fused_instructions_are_found_by_their_last_fusion(void **state) {
+  (void)state;
+  const FusedInstruction list[] = {
+      {SV("ax"), SV("first"), FUSED_INSIDE}, {SV("sum"), SV("other"), 1}, {SV("first"), SV("other"), FUSED_INSIDE}};
+  Arena *arena = arena_create();
+  StringMap members_of = fused_instructions_by_fusion(&(FusedInstructions){LENGTH(list), list}, arena);
+  const FusedMembers *members = string_map_get(&members_of, SV("other"));
+  assert_int_equal(members->count, 3);
+  assert_true(sv_equal_cstring(members->data[0].name, "ax"));
+  assert_int_equal(members->data[1].result, 1);
+  assert_null(string_map_get(&members_of, SV("first")));
+  arena_destroy(arena);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(fused_instruction_is_what_its_last_fusion_stores_it_as),
       cmocka_unit_test(fused_instruction_knows_a_name_that_was_given_again),
+      cmocka_unit_test(fused_instructions_are_found_by_their_last_fusion),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -258,14 +258,27 @@ const PlanSpace *module_plans_space(const ModulePlans *plans, const KernelUse *u
   return number >= 0 ? &plans->spaces[number] : NULL;
 }
 
-static Status find_plan(const ModulePlans *plans, StringView name, DiagSink *diag, const Plan **out_plan) {
+/* The plan that runs as |name|; NULL: none does. */
+static const Plan *find_plan(const ModulePlans *plans, StringView name) {
   for (int32_t p = 0; p < plans->count; p++) {
     for (int64_t u = 0; u < plans->plans[p].use_count; u++)
-      if (sv_equal(plans->plans[p].uses[u], name)) {
-        *out_plan = plans->plans[p].plan;
-        return STATUS_OK;
-      }
+      if (sv_equal(plans->plans[p].uses[u], name)) return plans->plans[p].plan;
   }
+  return NULL;
+}
+
+/* The same by what the module's text called something that it stores. */
+static const Plan *find_plan_of_fused(const ModulePlans *plans, const FusedInstructions *fused, StringView name) {
+  Arena *scratch = arena_create();
+  const FusedInstruction *last = fused_instructions_last(fused, scratch);
+  const Plan *plan = NULL;
+  for (int64_t i = 0; i < fused->count && plan == NULL; i++)
+    if (last[i].result != FUSED_INSIDE && sv_equal(last[i].name, name)) plan = find_plan(plans, last[i].fusion);
+  arena_destroy(scratch);
+  return plan;
+}
+
+static Status no_kernel(const ModulePlans *plans, StringView name, DiagSink *diag) {
   Status status =
       diag_error(diag, STATUS_INVALID, NO_LOC, "plan-kernel", "the module has no kernel '%.*s'", SV_ARG(name));
   NearestWord nearest = nearest_word_begin(name);
@@ -279,9 +292,11 @@ static Status find_plan(const ModulePlans *plans, StringView name, DiagSink *dia
   return status;
 }
 
-Status module_plans_print_template(const ModulePlans *plans, StringView name, DiagSink *diag, StringBuilder *out) {
-  const Plan *plan = NULL;
-  RETURN_IF_ERROR(find_plan(plans, name, diag, &plan));
+Status module_plans_print_template(const ModulePlans *plans, const FusedInstructions *fused, StringView name,
+                                   DiagSink *diag, StringBuilder *out) {
+  const Plan *plan = find_plan(plans, name);
+  if (plan == NULL) plan = find_plan_of_fused(plans, fused, name);
+  if (plan == NULL) return no_kernel(plans, name, diag);
   sb_printf(out, "target %.*s\n", SV_ARG(plans->machine->name));
   plan_print_template(out, plan);
   return STATUS_OK;

@@ -14,6 +14,7 @@
 #include "codegen/oncore/tiling/plan_choice.h"
 #include "codegen/oncore/tiling/plan_schemes.h"
 #include "hlo/analysis/buffer_assignment.h"
+#include "hlo/analysis/fused_instruction.h"
 #include "hlo/ir/hlo_module.h"
 
 /* What is asked of each plan. */
@@ -110,10 +111,11 @@ const Plan *module_plans_of(const ModulePlans *plans, const KernelUse *use);
 /* The memory of that plan's code; NULL without a plan. */
 const PlanSpace *module_plans_space(const ModulePlans *plans, const KernelUse *use);
 
-/* A file with the plan of the kernel that plans call |name|, as short as it can be (plan_print_template).
+/* A file with the plan of the kernel that plans call |name|, or the module's text what it stores (|fused|), as short as
+ * it can be (plan_print_template).
  * STATUS_INVALID ("plan-kernel") with notes that say which kernels there are. */
-MUST_USE Status module_plans_print_template(const ModulePlans *plans, StringView name, DiagSink *diag,
-                                            StringBuilder *out);
+MUST_USE Status module_plans_print_template(const ModulePlans *plans, const FusedInstructions *fused, StringView name,
+                                            DiagSink *diag, StringBuilder *out);
 
 /* Of proved plans: simulated cycles of all Kernels in a run of the module, those of runs as one. */
 double module_plans_cycles(const ModulePlans *plans);

@@ -308,7 +308,8 @@ static void ask_checker(Arena *arena, const Subject *subject, StringView text, C
   *out_verdict = (CheckerVerdict){.file = {SV("mutant.vplan"), text}};
   diag_sink_init(&out_verdict->diag, arena);
   const PlannedModule planned = {subject->module, subject->kernels, subject->machine, &subject->options};
-  Status status = written_plans_load(arena, &planned, &out_verdict->file, &out_verdict->diag, &plans);
+  Status status =
+      written_plans_load(arena, &planned, &(FusedInstructions){0}, &out_verdict->file, &out_verdict->diag, &plans);
   out_verdict->is_refused = status != STATUS_OK;
   assert_int_equal(out_verdict->is_refused, out_verdict->diag.error_count > 0);
   for (const Diagnostic *told = out_verdict->diag.first; told != NULL; told = told->next) {

@@ -539,37 +539,47 @@ static void begin_scope(PlanReader *reader, StringView name, SourceLoc loc) {
   reader->pipeline_slots = 0;
 }
 
-/* The Kernel of |name| with what a strip's has after it (kernel_use_name); NULL: there is none. */
-static const Kernel *find_strip(const PlanReader *reader, StringView name) {
-  for (int32_t k = 0; k < reader->kernel_count; k++) {
-    const PlanKernel *kernel = &reader->kernels[k];
-    KernelStrip strip;
-    if (!sv_starts_with(name, kernel->name)) continue;
-    StringView rest = {name.data + kernel->name.size, name.size - kernel->name.size};
-    if (!kernel_strip_read(rest, &strip)) continue;
-    bool is_inside = kernel_strip_fits(kernel->kernel, strip);
-    return is_inside ? kernel_strip_make(reader->arena, kernel->kernel, strip, NULL) : NULL;
+/* What a scope calls it here. */
+static StringView name_in_scopes(const PlanKernel *kernel) {
+  return kernel->fused.size > 0 ? kernel->fused : kernel->name;
+}
+
+/* The scope at hand is of |kernel|, called as that is, or of a strip of it, with |rest| after the name. */
+static bool take_kernel(PlanReader *reader, const PlanKernel *kernel, StringView rest) {
+  KernelStrip strip;
+  Plan *plan = reader->plan;
+  if (rest.size > 0 && !kernel_strip_read(rest, &strip)) return false;
+  if (rest.size > 0 && !kernel_strip_fits(kernel->kernel, strip)) return false;
+  plan->kernel = rest.size == 0 ? kernel->kernel : kernel_strip_make(reader->arena, kernel->kernel, strip, NULL);
+  if (kernel->fused.size > 0) plan->name = sv_printf(reader->arena, "%.*s%.*s", SV_ARG(kernel->name), SV_ARG(rest));
+  return true;
+}
+
+/* The Kernel of that name, else one whose name has that of a strip after it (kernel_use_name). */
+static bool take_kernel_of(PlanReader *reader, StringView name) {
+  const PlanKernels *kernels = reader->kernels;
+  for (int32_t k = 0; k < kernels->count; k++) {
+    if (sv_equal(name, name_in_scopes(&kernels->data[k]))) return take_kernel(reader, &kernels->data[k], SV(""));
   }
-  return NULL;
+  for (int32_t k = 0; k < kernels->count; k++) {
+    StringView begin = name_in_scopes(&kernels->data[k]);
+    if (sv_starts_with(name, begin) && take_kernel(reader, &kernels->data[k], sv_sub(name, begin.size, name.size)))
+      return true;
+  }
+  return false;
 }
 
 static bool find_kernel(PlanReader *reader, StringView name, SourceLoc loc) {
+  if (reader->kernels == NULL || take_kernel_of(reader, name)) return true;
   NearestWord nearest = nearest_word_begin(name);
-  if (reader->kernel_count == 0) return true;
-  for (int32_t k = 0; k < reader->kernel_count; k++) {
-    const PlanKernel *kernel = &reader->kernels[k];
-    if (sv_equal(kernel->name, name)) {
-      reader->plan->kernel = kernel->kernel;
-      return true;
-    }
-    nearest_word_offer(&nearest, kernel->name);
+  PlanNames names = {0};
+  for (int32_t k = 0; k < reader->kernels->count; k++) {
+    const PlanKernel *kernel = &reader->kernels->data[k];
+    nearest_word_offer(&nearest, name_in_scopes(kernel));
+    if (kernel->fused.size == 0) array_push(&names, reader->arena, kernel->name);
   }
-  reader->plan->kernel = find_strip(reader, name);
-  if (reader->plan->kernel != NULL) return true;
   plan_fail(reader, loc, "plan-kernel", "the module has no kernel '%.*s'", SV_ARG(name));
   nearest_word_note(&nearest, reader->diag);
-  PlanNames names = {0};
-  for (int32_t k = 0; k < reader->kernel_count; k++) array_push(&names, reader->arena, reader->kernels[k].name);
   plan_note_names(reader, &names);
   return false;
 }
@@ -591,7 +601,7 @@ static bool parse_scope(PlanReader *reader) {
   if (!plan_need_mark(reader, ":") || !end_statement(reader) || !need_block(reader)) return false;
   Status before = reader->status;
   begin_scope(reader, name, loc);
-  if (is_known_scope(reader, name, loc) || !find_kernel(reader, name, loc)) return false;
+  if (!find_kernel(reader, name, loc) || is_known_scope(reader, reader->plan->name, loc)) return false;
   reader->status = STATUS_OK;
   reader->at++;
   reader->depth++;
@@ -623,11 +633,9 @@ static Status read_file(PlanReader *reader, PlanFile *out_file) {
   return reader->status == STATUS_OK ? lexed : reader->status;
 }
 
-Status plan_parse(Arena *arena, const SourceFile *source, const MachineDescription *machine, const PlanKernel *kernels,
-                  int32_t kernel_count, DiagSink *diag, PlanFile *out_file) {
-  PlanReader reader = {.arena = arena, .source = source, .machine = machine, .diag = diag};
-  reader.kernels = kernels;
-  reader.kernel_count = kernel_count;
+Status plan_parse(Arena *arena, const SourceFile *source, const MachineDescription *machine, const PlanKernels *kernels,
+                  DiagSink *diag, PlanFile *out_file) {
+  PlanReader reader = {.arena = arena, .source = source, .machine = machine, .diag = diag, .kernels = kernels};
   return read_file(&reader, out_file);
 }
 

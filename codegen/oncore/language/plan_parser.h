@@ -9,7 +9,14 @@
 typedef struct PlanKernel {
   StringView name;
   const Kernel *kernel;
+  StringView fused; /* another name for it: that which the text has for what it stores; empty: none */
 } PlanKernel;
+
+/* Those that have no other name before those that have; a Kernel may be there under several names. */
+typedef struct PlanKernels {
+  int32_t count;
+  const PlanKernel *data;
+} PlanKernels;
 
 /* An operand of a program's command: row major and in one piece. */
 typedef struct PlanTile {
@@ -44,8 +51,8 @@ typedef struct PlanFile {
 } PlanFile;
 
 /* The plans of |source| for |machine|; they, and what they point to, live in |arena|; names point into the source.  A
- * scope is a plan of the Kernel of its name among |kernels|; without Kernels (|kernel_count| 0) any scope is read for
- * itself, and what refers to Kernels is passed over.
+ * scope is a plan of the Kernel of its name among |kernels|, and is called PlanKernel.name by now; without Kernels
+ * (|kernels| NULL) any scope is read for itself, and what refers to Kernels is passed over.
  *
  * Tensors without an interval are placed, 'with', 'pipeline' and 'ahead' are resolved, and unless the plan says 'edges
  * explicit' it gets the edges that it needs (plan_edges_complete).  Proved is nothing yet but what a sentence says by
@@ -55,7 +62,7 @@ typedef struct PlanFile {
  * "plan-alignment", "plan-range", "plan-queue", "plan-kernel", …; STATUS_EXHAUSTED ("plan-space") where Tensors cannot
  * be placed. */
 MUST_USE Status plan_parse(Arena *arena, const SourceFile *source, const MachineDescription *machine,
-                           const PlanKernel *kernels, int32_t kernel_count, DiagSink *diag, PlanFile *out_file);
+                           const PlanKernels *kernels, DiagSink *diag, PlanFile *out_file);
 
 /* The same for a program of its own: one plan without a Kernel, whose commands name what they compute in |operations|.
  * Its arguments are numbered from 0 and so are its results.  Commands that say what they cost instead are priced alone

@@ -81,8 +81,7 @@ typedef struct PlanReader {
   int64_t at;
   int depth; /* of blocks and parentheses */
   Status status;
-  const PlanKernel *kernels;
-  int32_t kernel_count;
+  const PlanKernels *kernels;       /* NULL: any name is one */
   const PlanOperations *operations; /* of a program; NULL: these are plans of Kernels */
   PlanFile *file;
   ARRAY(const Plan *) plans;

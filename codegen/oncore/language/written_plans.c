@@ -30,15 +30,33 @@ static Status check_digest(Arena *arena, const PlanFile *file, const HloModule *
                     "the plan is for another module or machine: the digest of this one is %s", expected);
 }
 
-static const PlanKernel *named_kernels(Arena *arena, const KernelTable *kernels, int32_t *out_count) {
-  ARRAY(PlanKernel) named = {0};
+typedef ARRAY(PlanKernel) NamedKernels;
+
+static void add_names_of_text(Arena *arena, const StringMap *members_of, const KernelUse *use, NamedKernels *named) {
+  StringView fusion = use->instruction->name, name = kernel_use_name(arena, use);
+  StringView rest = sv_sub(name, fusion.size, name.size);
+  const FusedMembers *members = string_map_get(members_of, fusion);
+  for (int64_t i = 0; members != NULL && i < members->count; i++) {
+    if (members->data[i].result == FUSED_INSIDE) continue;
+    StringView other = sv_printf(arena, "%.*s%.*s", SV_ARG(members->data[i].name), SV_ARG(rest));
+    array_push(named, arena, ((PlanKernel){name, use->kernel, other}));
+  }
+}
+
+/* Every Kernel that runs by its own name, then by what the text calls its results: who writes a plan knows the text. */
+static PlanKernels named_kernels(Arena *arena, const KernelTable *kernels, const FusedInstructions *fused) {
+  NamedKernels named = {0};
   for (int64_t r = 0; r < kernels->rows.count; r++) {
     const KernelUses *row = &kernels->rows.data[r];
     for (int32_t i = 0; i < row->count; i++)
-      array_push(&named, arena, ((PlanKernel){kernel_use_name(arena, &row->uses[i]), row->uses[i].kernel}));
+      array_push(&named, arena, ((PlanKernel){kernel_use_name(arena, &row->uses[i]), row->uses[i].kernel, {0}}));
   }
-  *out_count = (int32_t)named.count;
-  return named.data;
+  StringMap members_of = fused_instructions_by_fusion(fused, arena);
+  for (int64_t r = 0; r < kernels->rows.count; r++) {
+    const KernelUses *row = &kernels->rows.data[r];
+    for (int32_t i = 0; i < row->count; i++) add_names_of_text(arena, &members_of, &row->uses[i], &named);
+  }
+  return (PlanKernels){(int32_t)named.count, named.data};
 }
 
 /* --- one plan --- */
@@ -69,14 +87,13 @@ static Status check_plan(Arena *arena, const MachineDescription *machine, const 
   return STATUS_OK;
 }
 
-Status written_plans_load(Arena *arena, const PlannedModule *planned, const SourceFile *source, DiagSink *diag,
-                          WrittenPlans *out_plans) {
+Status written_plans_load(Arena *arena, const PlannedModule *planned, const FusedInstructions *fused,
+                          const SourceFile *source, DiagSink *diag, WrittenPlans *out_plans) {
   const MachineDescription *machine = planned->machine;
-  int32_t kernel_count;
-  const PlanKernel *named = named_kernels(arena, planned->kernels, &kernel_count);
+  const PlanKernels named = named_kernels(arena, planned->kernels, fused);
   PlanFile file;
   *out_plans = (WrittenPlans){0};
-  RETURN_IF_ERROR(plan_parse(arena, source, machine, named, kernel_count, diag, &file));
+  RETURN_IF_ERROR(plan_parse(arena, source, machine, &named, diag, &file));
   RETURN_IF_ERROR(check_digest(arena, &file, planned->module, machine, diag));
   WrittenPlan *plans = ARENA_NEW_ARRAY(arena, WrittenPlan, file.count);
   Status status = STATUS_OK;

@@ -4,13 +4,15 @@
 
 #include "codegen/kernel/kernel_table.h"
 #include "codegen/oncore/tiling/plan_choice.h"
+#include "hlo/analysis/fused_instruction.h"
 #include "hlo/ir/hlo_module.h"
 
-/* The plans of |source| for Kernels of |planned|, in |arena|.  STATUS_INVALID with
- * located diagnostics for whatever is wrong: as a text (plan_parser.h), for its Kernel (plan_meaning.h), as a program
+/* The plans of |source| for Kernels of |planned|, in |arena|; a scope calls a Kernel by its name (kernel_use_name) or
+ * by what the module's text called something that it stores, of which |fused| tells.  STATUS_INVALID with located
+ * diagnostics for whatever is wrong: as a text (plan_parser.h), for its Kernel (plan_meaning.h), as a program
  * (plan_check.h), or because its digest is another module's or machine's ("plan-stale"). */
-MUST_USE Status written_plans_load(Arena *arena, const PlannedModule *planned, const SourceFile *source, DiagSink *diag,
-                                   WrittenPlans *out_plans);
+MUST_USE Status written_plans_load(Arena *arena, const PlannedModule *planned, const FusedInstructions *fused,
+                                   const SourceFile *source, DiagSink *diag, WrittenPlans *out_plans);
 
 /* The plan of a program of its own, whose Kernel says what it reads and writes: whether its operations fit
  * (tile_kernel.h), proved and priced.  STATUS_INVALID with located diagnostics for whatever is wrong. */
