@@ -42,6 +42,7 @@ static Status load(Session *session, int64_t what) {
   RETURN_IF_ERROR(driver_load(session, verifies));
   if (!session_option_given(session, OPTION_PARTITIONS)) return STATUS_OK;
   RETURN_IF_ERROR(hlo_set_device_count(compilation->module, compilation->options.partitions, session->diag));
+  if (verifies) RETURN_IF_ERROR(compilation_verify(compilation)); /* collectives are for so many devices */
   return what == PRINT_SHARDING ? STATUS_OK : compilation_partition(compilation);
 }
 
