@@ -259,7 +259,7 @@ test-built: build-tests
 test-unit: $(TESTS)
 	@$(RUN_TESTS) unit
 
-test-lit: all
+test-lit: all $(LIBXLAC)
 	@$(RUN_TESTS) lit
 
 # CASES="softmax sort": only these.  CASE_LIMIT=N: the N smallest.

@@ -31,7 +31,15 @@ def by_program(program, path, folder, options):
     return (folder / "made.o").read_bytes(), (folder / "made.h").read_bytes()
 
 
+def check_age(library):
+    """The program and libxlac are linked with one archive; where a later one made the program, differences are of age."""
+    archive = library.with_name("libxlac_internal.a")
+    if archive.exists() and archive.stat().st_mtime > library.stat().st_mtime:
+        sys.exit(f"{library.name} is older than what it is made of: 'make build-tests' makes it anew")
+
+
 def main():
+    check_age(pathlib.Path(sys.argv[1]))
     library, program, folder = ctypes.CDLL(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])
     models = [word for word in sys.argv[4:] if "=" not in word]
     options = [word for word in sys.argv[4:] if "=" in word]
