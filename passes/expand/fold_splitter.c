@@ -216,7 +216,8 @@ static HloInstruction *reduce_in_parts(GraphBuilder *builder, const ReducedRun *
   return fold_by_same(builder, partial, builder->origin->operands[1], (Int64List){1, (int64_t[]){run->begin}});
 }
 
-static HloInstruction *split_reduce(GraphBuilder *builder) {
+static HloInstruction *split_reduce(GraphBuilder *builder, double factor_bytes) {
+  (void)factor_bytes;
   const HloInstruction *reduce = builder->origin;
   if (reduce->operand_count != 2 || reduce->operands[0]->shape->dynamic != NULL) return NULL;
   ReducedRun run = first_reduced_run(reduce);
@@ -316,7 +317,8 @@ static HloInstruction *scatter_in_parts(GraphBuilder *builder, const ScatterCut 
   return partial;
 }
 
-static HloInstruction *split_scatter(GraphBuilder *builder) {
+static HloInstruction *split_scatter(GraphBuilder *builder, double factor_bytes) {
+  (void)factor_bytes;
   const HloInstruction *scatter = builder->origin;
   if (!may_be_cut(scatter)) return NULL;
   ScatterCut cut;
@@ -362,7 +364,7 @@ static bool is_from_memory(const HloInstruction *factor) {
 
 /* A row times a matrix whose rows are contiguous, of a module whose matrices come from memory: threads that share its
  * columns would each read a piece of every row, which memory gives slowly; parts of the depth are whole rows. */
-static int64_t streamed_part_count(const HloInstruction *dot, int64_t depth) {
+static int64_t streamed_part_count(const HloInstruction *dot, int64_t depth, double factor_bytes) {
   const HloInstruction *matrix = dot->operands[1];
   Int64List contracting = hlo_instruction_ints(dot, contracting_ids[1]);
   const Shape *shape = matrix->shape;
@@ -371,12 +373,12 @@ static int64_t streamed_part_count(const HloInstruction *dot, int64_t depth) {
   int64_t bytes = shape_element_count(shape) * type_storage_bytes(shape->type);
   if (bytes < OWN_CACHE_BYTES || bytes / depth > MOST_STREAMED_ROW_BYTES) return 1;
   if (depth % (STREAMED_PARTS * STREAMED_RUNS) != 0) return 1;
-  return hlo_factor_bytes(dot->parent->module) > LAST_CACHE_BYTES ? STREAMED_PARTS : 1;
+  return factor_bytes > LAST_CACHE_BYTES ? STREAMED_PARTS : 1;
 }
 
 /* Into how many parts the longest contracted dimension, number |*out_number| of the lists, is cut; 1: it stays whole.
- */
-static int64_t dot_part_count(const HloInstruction *dot, int *out_number) {
+ * |factor_bytes| are the module's. */
+static int64_t dot_part_count(const HloInstruction *dot, double factor_bytes, int *out_number) {
   const Shape *lhs = dot->operands[0]->shape, *rhs = dot->operands[1]->shape;
   Int64List contracting = hlo_instruction_ints(dot, contracting_ids[0]);
   if (hlo_instruction_ints(dot, batch_ids[0]).count > 0 || contracting.count == 0) return 1;
@@ -391,7 +393,7 @@ static int64_t dot_part_count(const HloInstruction *dot, int *out_number) {
   int64_t results = shape_element_count(dot->shape);
   if (depth == 0 || results == 0) return 1;
   int64_t rows = shape_element_count(lhs) / depth, columns = shape_element_count(rhs) / depth;
-  if (rows == 1 && columns > ENOUGH_ROWS) return streamed_part_count(dot, depth);
+  if (rows == 1 && columns > ENOUGH_ROWS) return streamed_part_count(dot, depth, factor_bytes);
   if (rows > ENOUGH_ROWS || columns > ENOUGH_ROWS) return 1;
   if (factors < LEAST_ELEMENTS && depth < LEAST_PRODUCTS / results) return 1;
   int64_t most = min_i64(factors / ELEMENTS_PER_DOT_ELEMENT, MOST_DOT_ELEMENTS) / results;
@@ -424,10 +426,10 @@ static HloInstruction *dot_in_parts(GraphBuilder *builder, int number, int64_t p
   return partial;
 }
 
-static HloInstruction *split_dot(GraphBuilder *builder) {
+static HloInstruction *split_dot(GraphBuilder *builder, double factor_bytes) {
   const HloInstruction *dot = builder->origin;
   int number = 0;
-  int64_t parts = has_plain_sums(dot) ? dot_part_count(dot, &number) : 1;
+  int64_t parts = has_plain_sums(dot) ? dot_part_count(dot, factor_bytes, &number) : 1;
   if (parts == 1 || dot->shape->rank + 1 > SHAPE_MAX_RANK) return NULL;
   HloInstruction *partial = dot_in_parts(builder, number, parts);
   return graph_reduce(builder, HLO_ADD, partial, graph_zero(builder, dot->shape->type, NULL), (int64_t[]){0}, 1);
@@ -438,7 +440,7 @@ static HloInstruction *split_dot(GraphBuilder *builder) {
 /* What is cut, and what that is called. */
 typedef struct FoldRow {
   HloOpcode opcode;
-  HloInstruction *(*split)(GraphBuilder *builder);
+  HloInstruction *(*split)(GraphBuilder *builder, double factor_bytes); /* hlo_factor_bytes of the module */
   const char *rule;
 } FoldRow;
 static const FoldRow fold_rows[] = {
@@ -457,6 +459,7 @@ static const FoldRow *fold_row(const HloInstruction *fold) {
 static Status run_fold_splitter(HloPassContext *context, HloModule *module, bool *out_changed) {
   int64_t count;
   HloComputation **computations = control_computations(module, context->scratch, &count);
+  double factor_bytes = hlo_factor_bytes(module);
   for (int64_t c = 0; c < count; c++) {
     int64_t candidates;
     HloInstruction **folds = control_edges_free_order(computations[c], context->scratch, &candidates);
@@ -465,7 +468,7 @@ static Status run_fold_splitter(HloPassContext *context, HloModule *module, bool
       if (row == NULL) continue;
       if (!hlo_pass_may_rewrite(context)) return STATUS_OK;
       GraphBuilder builder = {computations[c], folds[i], context->scratch};
-      HloInstruction *result = row->split(&builder);
+      HloInstruction *result = row->split(&builder, factor_bytes);
       if (result == NULL) continue;
       hlo_pass_count_rewrite(context, row->rule, result);
       hlo_computation_replace_instruction(computations[c], folds[i], shape_coerce(result, folds[i]->shape));
