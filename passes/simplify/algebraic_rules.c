@@ -19,6 +19,16 @@ HloInstruction *algebraic_broadcast(HloInstruction *value, const Shape *shape, c
   return result;
 }
 
+HloInstruction *algebraic_slice(HloInstruction *value, const Shape *shape, const SliceDimension *dims) {
+  if (value->shape == shape) return value;
+  Arena *arena = value->parent->module->arena;
+  SliceRanges *ranges = ARENA_NEW(arena, SliceRanges);
+  *ranges = (SliceRanges){value->shape->rank, ARENA_COPY_ARRAY(arena, SliceDimension, dims, value->shape->rank)};
+  HloInstruction *slice = hlo_computation_add(value->parent, HLO_SLICE, shape, &value, 1, (StringView){0});
+  hlo_instruction_set_attr(slice, &(HloAttr){.id = HLO_ATTR_SLICE, .value.slice = ranges});
+  return slice;
+}
+
 HloInstruction *algebraic_splat_source(HloInstruction *value) {
   if (value->opcode == HLO_BROADCAST && shape_is_scalar(value->operands[0]->shape)) return value->operands[0];
   return shape_is_scalar(value->shape) ? value : NULL;

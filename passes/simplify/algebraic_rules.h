@@ -67,6 +67,9 @@ bool algebraic_is_pred(const HloInstruction *instruction);
 HloInstruction *algebraic_reshape(HloInstruction *value, const Shape *shape);
 /* broadcast(value) to |shape| along |dims| (as many as |value| has). */
 HloInstruction *algebraic_broadcast(HloInstruction *value, const Shape *shape, const int64_t *dims);
+/* slice(value) of |shape| by the ranges |dims| (as many as |value| has), which are copied; |value| itself when it has
+ * |shape|. */
+HloInstruction *algebraic_slice(HloInstruction *value, const Shape *shape, const SliceDimension *dims);
 /* The scalar that |value| holds at every element, if it is a scalar or a broadcast of one; NULL otherwise. */
 HloInstruction *algebraic_splat_source(HloInstruction *value);
 /* The scalar constant that |value| holds at every element; NULL otherwise. */

@@ -203,23 +203,18 @@ static HloInstruction *slice_dot(HloInstruction *slice) {
   int64_t taken = shape_element_count(slice->shape);
   if (taken == 0 || taken > shape_element_count(dot->shape) / 2) return NULL;
   const SliceRanges *ranges = hlo_instruction_slice(slice);
-  Arena *arena = slice->parent->module->arena;
   for (int s = 0; s < 2; s++) {
     operands[s] = dot->operands[s];
     const Shape *from = operands[s]->shape;
     int64_t in_result[RANK_LIMIT], sizes[RANK_LIMIT];
     result_dims(dot, s, in_result);
-    SliceDimension *dims = ARENA_NEW_ARRAY(arena, SliceDimension, from->rank + 1);
+    SliceDimension dims[RANK_LIMIT];
     for (int d = 0; d < from->rank; d++) {
       dims[d] = in_result[d] < 0 ? (SliceDimension){0, from->dims[d], 1} : ranges->dims[in_result[d]];
       sizes[d] = in_result[d] < 0 ? from->dims[d] : slice->shape->dims[in_result[d]];
     }
     const Shape *shape = shape_array(slice->parent->module->shapes, from->type, sizes, from->rank);
-    if (shape == from) continue;
-    SliceRanges *part = ARENA_NEW(arena, SliceRanges);
-    *part = (SliceRanges){from->rank, dims};
-    operands[s] = hlo_computation_add(slice->parent, HLO_SLICE, shape, &operands[s], 1, (StringView){0});
-    hlo_instruction_set_attr(operands[s], &(HloAttr){.id = HLO_ATTR_SLICE, .value.slice = part});
+    operands[s] = algebraic_slice(operands[s], shape, dims);
   }
   HloInstruction *result = hlo_computation_add_clone(slice->parent, dot, slice->shape, operands, 2);
   hlo_instruction_remove_sharding(result);
@@ -516,6 +511,62 @@ static HloInstruction *convolution_of_pad(HloInstruction *instruction) {
   return result;
 }
 
+/* The taps of |window|, of which some place of |places| may meet one of |elements|: all between the first and the last
+ * that do.  False where none does. */
+static bool find_met_taps(const WindowDimension *window, int64_t elements, int64_t places, int64_t *out_first,
+                          int64_t *out_last) {
+  int64_t step = window->window_dilation, last = window->size - 1;
+  int64_t reach = (places - 1) * window->stride - window->pad_low; /* of the first tap, at the last place */
+  int64_t room =
+      (elements - 1) * window->base_dilation + window->pad_low; /* from there to the end, at the first place */
+  int64_t first = reach < 0 ? (-reach + step - 1) / step : 0;
+  if (room < 0) return false;
+  if (last > room / step) last = room / step;
+  *out_first = first;
+  *out_last = last;
+  return first <= last;
+}
+
+/* convolution(x, w) with taps that meet padding alone, at all places → convolution(x, slice(w)), where at most half of
+ * them are left: dilated windows on what is smaller than they are.  Empty places count as zero, or not at all. */
+static HloInstruction *convolution_of_padding(HloInstruction *instruction) {
+  const Window *window = hlo_instruction_window(instruction);
+  const ConvolutionDimensionNumbers *numbers = hlo_instruction_dim_labels(instruction);
+  HloInstruction *input = instruction->operands[0], *kernel = instruction->operands[1];
+  if (window == NULL || numbers == NULL || hlo_instruction_attr(instruction, HLO_ATTR_PADDING_TYPE)) return NULL;
+  if (!shape_is_static_array(instruction->shape) || !shape_is_static_array(input->shape) ||
+      !shape_is_static_array(kernel->shape) || shape_element_count(instruction->shape) == 0)
+    return NULL;
+  Arena *arena = instruction->parent->module->arena;
+  WindowDimension *dims = ARENA_COPY_ARRAY(arena, WindowDimension, window->dims, window->rank);
+  SliceDimension ranges[RANK_LIMIT];
+  int64_t sizes[RANK_LIMIT];
+  for (int i = 0; i < kernel->shape->rank; i++) {
+    sizes[i] = kernel->shape->dims[i];
+    ranges[i] = (SliceDimension){0, sizes[i], 1};
+  }
+  for (int i = 0; i < window->rank; i++) {
+    int64_t elements = input->shape->dims[numbers->input.spatial[i]], first, last;
+    int64_t places = instruction->shape->dims[numbers->output.spatial[i]], of_kernel = numbers->kernel.spatial[i];
+    if (!find_met_taps(&dims[i], elements, places, &first, &last)) return NULL;
+    int64_t after = dims[i].size - 1 - last, start = dims[i].reversal ? after : first;
+    dims[i].pad_low -= first * dims[i].window_dilation;
+    dims[i].pad_high -= after * dims[i].window_dilation;
+    dims[i].size = last + 1 - first;
+    sizes[of_kernel] = dims[i].size;
+    ranges[of_kernel] = (SliceDimension){start, start + dims[i].size, 1};
+  }
+  const Shape *shape =
+      shape_array(instruction->parent->module->shapes, kernel->shape->type, sizes, kernel->shape->rank);
+  if (shape == kernel->shape || shape_element_count(shape) > shape_element_count(kernel->shape) / 2) return NULL;
+  HloInstruction *operands[2] = {input, algebraic_slice(kernel, shape, ranges)};
+  Window *met = ARENA_NEW(arena, Window);
+  *met = (Window){window->rank, dims};
+  HloInstruction *result = hlo_computation_add_clone(instruction->parent, instruction, instruction->shape, operands, 2);
+  hlo_instruction_set_attr(result, &(HloAttr){.id = HLO_ATTR_WINDOW, .value.window = met});
+  return result;
+}
+
 /* Of the window of a convolution by |window| of an |elements| long dimension with holes, which makes |places|: the one
  * where the factors have changed places and what comes out is turned round; false: it is no such dimension, or its
  * window is not longer than what it makes, as only the gradient of weights is. */
@@ -592,6 +643,7 @@ static const AlgebraicRule rules[] = {
     {HLO_SLICE, "slice-dot", slice_dot},
     {HLO_REDUCE, "reduce-dot", reduce_dot},
     {HLO_CONVOLUTION, "convolution-of-pad", convolution_of_pad},
+    {HLO_CONVOLUTION, "convolution-of-padding", convolution_of_padding},
     {HLO_CONVOLUTION, "convolution-of-holes", convolution_of_holes},
 };
 

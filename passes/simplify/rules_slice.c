@@ -70,16 +70,6 @@ static HloInstruction *copy_copy(HloInstruction *instruction) {
 
 /* --- slices of what is taken apart or put together --- */
 
-/* slice(x) of |shape| with the ranges |dims|, which are copied. */
-static HloInstruction *make_slice(const HloInstruction *like, HloInstruction *x, const SliceDimension *dims) {
-  Arena *arena = like->parent->module->arena;
-  SliceRanges *ranges = ARENA_NEW(arena, SliceRanges);
-  *ranges = (SliceRanges){x->shape->rank, ARENA_COPY_ARRAY(arena, SliceDimension, dims, x->shape->rank)};
-  HloInstruction *slice = hlo_computation_add(like->parent, HLO_SLICE, like->shape, &x, 1, (StringView){0});
-  hlo_instruction_set_attr(slice, &(HloAttr){.id = HLO_ATTR_SLICE, .value.slice = ranges});
-  return slice;
-}
-
 static bool is_static(const HloInstruction *instruction) {
   return shape_is_static_array(instruction->shape) && instruction->shape->rank <= RANK_LIMIT;
 }
@@ -96,7 +86,7 @@ static HloInstruction *slice_slice(HloInstruction *instruction) {
     /* The limit is right after the last element. */
     dims[i] = (SliceDimension){start, count > 0 ? start + (count - 1) * stride + 1 : start, stride};
   }
-  return make_slice(instruction, inner->operands[0], dims);
+  return algebraic_slice(inner->operands[0], instruction->shape, dims);
 }
 
 /* slice(broadcast(x, d)) → broadcast(slice(x), d) */
@@ -112,10 +102,8 @@ static HloInstruction *slice_broadcast(HloInstruction *instruction) {
     dims[i] = ranges->dims[places.data[i]];
     sizes[i] = instruction->shape->dims[places.data[i]];
   }
-  HloInstruction part = *instruction; /* for its place only */
-  part.shape = shape_array(instruction->parent->module->shapes, x->shape->type, sizes, x->shape->rank);
-  HloInstruction *value = part.shape == x->shape ? x : make_slice(&part, x, dims);
-  return algebraic_broadcast(value, instruction->shape, places.data);
+  const Shape *part = shape_array(instruction->parent->module->shapes, x->shape->type, sizes, x->shape->rank);
+  return algebraic_broadcast(algebraic_slice(x, part, dims), instruction->shape, places.data);
 }
 
 /* Whether nothing but slices reads |whole|, and together they take at most a quarter of it. */
@@ -141,9 +129,8 @@ static HloInstruction *slice_transpose(HloInstruction *instruction) {
     dims[from.data[i]] = ranges->dims[i];
     sizes[from.data[i]] = instruction->shape->dims[i];
   }
-  HloInstruction part = *instruction; /* for its place only */
-  part.shape = shape_array(instruction->parent->module->shapes, inner->shape->type, sizes, ranges->rank);
-  HloInstruction *slice = make_slice(&part, inner->operands[0], dims);
+  const Shape *part = shape_array(instruction->parent->module->shapes, inner->shape->type, sizes, ranges->rank);
+  HloInstruction *slice = algebraic_slice(inner->operands[0], part, dims);
   HloInstruction *result =
       hlo_computation_add(instruction->parent, HLO_TRANSPOSE, instruction->shape, &slice, 1, (StringView){0});
   hlo_instruction_set_ints(result, HLO_ATTR_DIMENSIONS, from.data, from.count);
@@ -167,7 +154,7 @@ static HloInstruction *slice_concatenate(HloInstruction *instruction) {
     if (along->start >= begin && last < end) {
       along->start -= begin;
       along->limit = last - begin + 1;
-      return part->shape == instruction->shape ? part : make_slice(instruction, part, dims);
+      return algebraic_slice(part, instruction->shape, dims);
     }
     begin = end;
   }
@@ -206,7 +193,7 @@ static HloInstruction *slice_of_parts(HloInstruction *instruction) {
   const Shape *shape = shape_array(inner->parent->module->shapes, inner->shape->type, sizes, inner->shape->rank);
   HloInstruction *parts = hlo_computation_add_clone(inner->parent, inner, shape, inner->operands + first, count);
   hlo_instruction_remove_sharding(parts);
-  return parts->shape == instruction->shape ? parts : make_slice(instruction, parts, dims);
+  return algebraic_slice(parts, instruction->shape, dims);
 }
 
 /* slice(pad(x)) inside of x → slice(x) */
@@ -223,7 +210,7 @@ static HloInstruction *slice_pad(HloInstruction *instruction) {
     if (padding->dims[i].interior != 0 || start < 0 || last < start || last >= x->shape->dims[i]) return NULL;
     dims[i] = (SliceDimension){start, last + 1, stride};
   }
-  return x->shape == instruction->shape ? x : make_slice(instruction, x, dims);
+  return algebraic_slice(x, instruction->shape, dims);
 }
 
 /* slice(pad(x, a)) of padding alone → broadcast(a) */
@@ -270,7 +257,7 @@ static HloInstruction *pad_to_slice(HloInstruction *instruction) {
     if (by->low > 0 || by->high > 0 || by->interior != 0 || limit < start) return NULL;
     dims[i] = (SliceDimension){start, limit, 1};
   }
-  return make_slice(instruction, x, dims);
+  return algebraic_slice(x, instruction->shape, dims);
 }
 
 static bool same_scalar(const HloInstruction *a, const HloInstruction *b) {
@@ -485,9 +472,8 @@ static HloInstruction *concatenate_slices(HloInstruction *instruction) {
       }
       dims[dimension].limit = hlo_instruction_slice(instruction->operands[next - 1])->dims[dimension].limit;
       sizes[dimension] = dims[dimension].limit - dims[dimension].start;
-      HloInstruction like = *instruction; /* for its place only */
-      like.shape = shape_array(x->parent->module->shapes, x->shape->type, sizes, x->shape->rank);
-      first = x->shape == like.shape ? x : make_slice(&like, x, dims);
+      const Shape *whole = shape_array(x->parent->module->shapes, x->shape->type, sizes, x->shape->rank);
+      first = algebraic_slice(x, whole, dims);
     }
     parts[count++] = first;
   }

@@ -32,11 +32,7 @@ static HloInstruction *dynamic_slice_known(HloInstruction *instruction) {
     (void)hlo_constant_start(instruction->operands[1 + i], from->dims[i] - to->dims[i], &start);
     dims[i] = (SliceDimension){start, start + to->dims[i], 1};
   }
-  SliceRanges *ranges = ARENA_NEW(arena, SliceRanges);
-  *ranges = (SliceRanges){from->rank, dims};
-  HloInstruction *slice = hlo_computation_add(instruction->parent, HLO_SLICE, to, &x, 1, (StringView){0});
-  hlo_instruction_set_attr(slice, &(HloAttr){.id = HLO_ATTR_SLICE, .value.slice = ranges});
-  return slice;
+  return algebraic_slice(x, to, dims);
 }
 
 /* dynamic-update-slice(x, u) of all of x → u */
@@ -421,20 +417,12 @@ static bool single_index(HloInstruction *indices, int64_t vector_dimension, Int6
   if (!shape_is_array(shape) || shape_is_dynamic(shape) || shape_element_count(shape) != map.count) return false;
   if (vector_dimension < shape->rank ? shape->dims[vector_dimension] != map.count : map.count != 1) return false;
   ShapeTable *shapes = indices->parent->module->shapes;
-  Arena *arena = indices->parent->module->arena;
   const Shape *scalar = shape_scalar(shapes, shape->type);
   HloInstruction *flat = algebraic_reshape(indices, shape_array(shapes, shape->type, &map.count, 1));
   for (int64_t i = 0; i < map.count; i++) {
-    HloInstruction *one = flat;
-    if (map.count > 1) {
-      SliceRanges *ranges = ARENA_NEW(arena, SliceRanges);
-      *ranges = (SliceRanges){1, ARENA_NEW_ARRAY(arena, SliceDimension, 1)};
-      ((SliceDimension *)ranges->dims)[0] = (SliceDimension){i, i + 1, 1};
-      const int64_t size = 1;
-      one = hlo_computation_add(indices->parent, HLO_SLICE, shape_array(shapes, shape->type, &size, 1), &flat, 1,
-                                (StringView){0});
-      hlo_instruction_set_attr(one, &(HloAttr){.id = HLO_ATTR_SLICE, .value.slice = ranges});
-    }
+    const int64_t size = 1;
+    const SliceDimension range = {i, i + 1, 1};
+    HloInstruction *one = algebraic_slice(flat, shape_array(shapes, shape->type, &size, 1), &range);
     out_scalars[i] = algebraic_reshape(one, scalar);
   }
   return true;
