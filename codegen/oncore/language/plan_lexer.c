@@ -74,10 +74,11 @@ static void read_number(PlanLexer *lexer) {
   StringView text = sv_sub(lexer->text, start, lexer->at - start);
   int64_t value = 0;
   bool is_integer = sv_to_count(text, &value);
+  PlanTokenKind kind = is_integer ? PLAN_TOKEN_INTEGER : other ? PLAN_TOKEN_NAME : PLAN_TOKEN_REAL;
   if (!is_integer && !exponent && !other && !point) {
     lexer->status = diag_error(lexer->diag, STATUS_INVALID, loc, "plan-syntax", "'%.*s' is too large", SV_ARG(text));
+    kind = PLAN_TOKEN_BAD;
   }
-  PlanTokenKind kind = is_integer ? PLAN_TOKEN_INTEGER : other ? PLAN_TOKEN_NAME : PLAN_TOKEN_REAL;
   add_token(lexer, kind, loc, start, lexer->at - start);
   array_last(&lexer->tokens).integer = value;
 }
@@ -100,8 +101,9 @@ static void read_mark(PlanLexer *lexer) {
   char c = peek(lexer, 0);
   size_t size = (c == '<' && peek(lexer, 1) == '-') || (c == ':' && peek(lexer, 1) == '+') ? 2 : 1;
   if (size == 1 && (c == '\0' || strchr(marks, c) == NULL)) {
-    fail(lexer, "no such character in the plan language");
-    lexer->at++;
+    bool is_told = lexer->tokens.count > 0 && array_last(&lexer->tokens).kind == PLAN_TOKEN_BAD;
+    if (!is_told) fail(lexer, "no such character in the plan language");
+    add_token(lexer, PLAN_TOKEN_BAD, here(lexer), lexer->at++, 1);
     return;
   }
   lexer->brackets += c == '(' || c == '[';

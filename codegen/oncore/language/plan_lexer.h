@@ -14,7 +14,8 @@ typedef enum PlanTokenKind {
   PLAN_TOKEN_INTEGER,
   PLAN_TOKEN_REAL,
   PLAN_TOKEN_STRING, /* |text| without the quotes; there are no escapes */
-  PLAN_TOKEN_MARK    /* one of ()[]:,=@+-*\/%, or '<-', or ':+' */
+  PLAN_TOKEN_MARK,   /* one of ()[]:,=@+-*\/%, or '<-', or ':+' */
+  PLAN_TOKEN_BAD     /* what is none of these, and was told */
 } PlanTokenKind;
 
 typedef struct PlanToken {
@@ -27,7 +28,8 @@ typedef struct PlanToken {
 typedef ARRAY(PlanToken) PlanTokenArray;
 
 /* The tokens of a file, in |arena|; the last one is END.  Comments begin with '#'; lines go on inside brackets; blanks
- * indent, tabs do not.  STATUS_INVALID with a diagnostic per mistake ("plan-syntax"). */
+ * indent, tabs do not.  STATUS_INVALID with a diagnostic per mistake ("plan-syntax"), characters
+ * beside one another that no token begins with being one. */
 MUST_USE Status plan_lex(Arena *arena, const SourceFile *source, DiagSink *diag, PlanTokenArray *out_tokens);
 
 /* The tokens of a string's text that begins at |loc|: one line without blocks. */

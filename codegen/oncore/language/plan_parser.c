@@ -45,8 +45,19 @@ bool plan_fail(PlanReader *reader, SourceLoc loc, const char *code, const char *
   return false;
 }
 
+/* Whether a mistake in what is left of the statement was told when its tokens were made: then no other is. */
+static bool is_told(const PlanReader *reader) {
+  const PlanToken *token = plan_peek(reader);
+  while (token->kind != PLAN_TOKEN_BAD && token->kind != PLAN_TOKEN_NEWLINE && token->kind != PLAN_TOKEN_END) token++;
+  return token->kind == PLAN_TOKEN_BAD;
+}
+
 bool plan_expected(PlanReader *reader, const char *what) {
   const PlanToken *token = plan_peek(reader);
+  if (is_told(reader)) {
+    reader->status = STATUS_INVALID;
+    return false;
+  }
   bool ends = token->kind == PLAN_TOKEN_NEWLINE || token->kind == PLAN_TOKEN_END || token->kind == PLAN_TOKEN_DEDENT;
   if (ends) return plan_fail(reader, token->loc, "plan-syntax", "expected %s, not the end of the line", what);
   return plan_fail(reader, token->loc, "plan-syntax", "expected %s, not '%.*s'", what, SV_ARG(token->text));
@@ -272,6 +283,7 @@ static bool parse_pipeline(PlanReader *reader, ForHead *head) {
 static bool need_colon(PlanReader *reader) {
   const PlanToken *token = plan_peek(reader);
   if (plan_need_mark(reader, ":")) return true;
+  if (is_told(reader)) return false;
   NearestWord nearest = nearest_word_begin(token->text);
   nearest_word_offer(&nearest, SV("pipeline"));
   nearest_word_offer(&nearest, SV("with"));
@@ -466,7 +478,7 @@ static bool refuse_statement(PlanReader *reader) {
     nearest_word_offer(&nearest, sv_from_cstring(statements[i].word));
   plan_offer_verbs(&nearest);
   plan_expected(reader, "a statement");
-  if (token->kind != PLAN_TOKEN_NAME) return false;
+  if (token->kind != PLAN_TOKEN_NAME || is_told(reader)) return false;
   nearest_word_note(&nearest, reader->diag);
   if (next->kind == PLAN_TOKEN_NAME) plan_bind_bad(reader, next->text, next->loc);
   return false;

@@ -116,7 +116,7 @@ bool plan_at_mark(const PlanReader *reader, const char *mark);
 bool plan_at_word(const PlanReader *reader, const char *word);
 bool plan_take_mark(PlanReader *reader, const char *mark);
 bool plan_take_word(PlanReader *reader, const char *word);
-/* Reports the error "expected …, not …" at what stands here. */
+/* Reports the error "expected …, not …" at what stands here, unless the statement has a token that was told; false. */
 bool plan_expected(PlanReader *reader, const char *what);
 bool plan_need_mark(PlanReader *reader, const char *mark);
 bool plan_need_name(PlanReader *reader, const char *what, StringView *out_name, SourceLoc *out_loc);

@@ -233,16 +233,40 @@ static Status check_seen(const TileBuilder *builder, const TileAccess *access, c
   return is_whole ? STATUS_OK : mismatch(builder, "what is seen where it is, is all of the array that it reads");
 }
 
-/* The command's operand for access |number| of |accesses|: sources are what is read only, targets what is written. */
+static bool in_cover(const TileBuilder *builder, int32_t stage) {
+  return stage >= builder->cover.first_stage && stage <= builder->cover.last_stage;
+}
+
+static bool covers_fold(const TileBuilder *builder) {
+  const Kernel *from = builder->plan->kernel;
+  for (int32_t f = 0; f < from->fold_count; f++) {
+    if (in_cover(builder, from->folds[f].stage)) return true;
+  }
+  return false;
+}
+
+/* As many sources and targets as the operation reads and writes. */
+static Status count_operands(const TileBuilder *builder) {
+  const PlanCommand *command = builder->command;
+  int32_t sources = 0, targets = 0;
+  for (int32_t i = 0; i < builder->accesses.count; i++)
+    ++*(builder->accesses.accesses[i].is_written ? &targets : &sources);
+  if (sources == command->source_count && targets == command->target_count) return STATUS_OK;
+  bool may_keep = targets < command->target_count && covers_fold(builder) && !builder->cover.keeps_accumulators;
+  const char *hint = may_keep ? ": with 'acc' a fold's sums are in a target" : "";
+  return mismatch(builder, arena_printf(builder->plan->arena,
+                                        "the operation has %d sources and %d targets, the command %d and %d%s", sources,
+                                        targets, command->source_count, command->target_count, hint));
+}
+
+/* The command's operand for each access: sources are what is read only, targets what is written. */
 static Status bind_accesses(TileBuilder *builder) {
   const PlanCommand *command = builder->command;
   int32_t source = 0, target = 0;
+  RETURN_IF_ERROR(count_operands(builder));
   for (int32_t i = 0; i < builder->accesses.count; i++) {
     const TileAccess *access = &builder->accesses.accesses[i];
     int32_t place = access->is_written ? target++ : source++;
-    int32_t available = access->is_written ? command->target_count : command->source_count;
-    if (place >= available)
-      return mismatch(builder, access->is_written ? "a target is missing" : "a source is missing");
     const PlanRef *ref = access->is_written ? &command->targets[place] : &command->sources[place];
     if (ref->is_memory) return mismatch(builder, "a computation has no operands in memory");
     const PlanTensor *tensor = &builder->plan->tensors[ref->number];
@@ -259,13 +283,7 @@ static Status bind_accesses(TileBuilder *builder) {
     builder->access_refs[i] = ref;
     builder->access_buffers[i] = tile_add_buffer(builder, role, access->type, tile_ref_pointer(builder, ref));
   }
-  if (source != command->source_count || target != command->target_count)
-    return mismatch(builder, "more operands than it has accesses");
   return STATUS_OK;
-}
-
-static bool in_cover(const TileBuilder *builder, int32_t stage) {
-  return stage >= builder->cover.first_stage && stage <= builder->cover.last_stage;
 }
 
 /* The place of the accumulator of |fold| among the accesses, -1 when it never leaves the command. */
