@@ -123,7 +123,7 @@ static Status fold_one(Lowering *lowering, const HloInstruction *reduce, const I
   int32_t inputs[MAX_REDUCE_INPUTS], inits[MAX_REDUCE_INPUTS];
   for (int i = 0; i < count; i++) inits[i] = values[i];
   for (int i = 0; i < count; i++) RETURN_IF_ERROR(lower_element(lowering, reduce->operands[i], index, &inputs[i]));
-  return lowering_fold_inputs(lowering, reduce, inputs, inits, count, -1, values);
+  return lowering_fold_inputs(lowering, reduce, &(FoldInputs){count, inputs, inits, -1}, values);
 }
 
 /* |made| needs no reduction but such as are done at this row. */

@@ -251,17 +251,23 @@ MUST_USE Status lower_loop(Lowering *lowering, const HloInstruction *loop, const
 bool lowering_in_loop(const Lowering *lowering, const HloInstruction *element);
 MUST_USE Status lower_loop_state(Lowering *lowering, const HloInstruction *element, const IndexExpr *index,
                                  int32_t *out_value);
-/* Folds |inputs| of |reduce| in the current stage, from |inits|, where |inside| is true (-1: everywhere). */
-MUST_USE Status lowering_fold_inputs(Lowering *lowering, const HloInstruction *reduce, const int32_t *inputs,
-                                     const int32_t *inits, int count, int32_t inside, int32_t *out_finals);
+/* What is folded together: values |inputs|, each from one of |inits|, where |inside| is true (-1: everywhere). */
+typedef struct FoldInputs {
+  int count;
+  const int32_t *inputs, *inits;
+  int32_t inside;
+} FoldInputs;
+/* Folds them by |reduce| in the current stage. */
+MUST_USE Status lowering_fold_inputs(Lowering *lowering, const HloInstruction *reduce, const FoldInputs *folded,
+                                     int32_t *out_finals);
 #define MAX_REDUCE_INPUTS 16
 /* A region that is one commutative operation on its two parameters. */
 bool lowering_simple_region(const HloComputation *region, HloOpcode *out_opcode);
 /* The type in which |opcode| folds elements of |type|. */
 PrimitiveType lowering_fold_type(HloOpcode opcode, PrimitiveType type);
-/* Folds in the current stage, from |inits|, and what |region| makes of them and |inputs|. */
-MUST_USE Status lowering_region_step(Lowering *lowering, const HloComputation *region, const int32_t *inputs,
-                                     const int32_t *inits, int count, int32_t *out_folds, int32_t *out_next);
+/* Folds in the current stage, and what |region| makes of them and the inputs, inside or not. */
+MUST_USE Status lowering_region_step(Lowering *lowering, const HloComputation *region, const FoldInputs *folded,
+                                     int32_t *out_folds, int32_t *out_next);
 /* STATUS_UNSUPPORTED when |reduce| has more. */
 MUST_USE Status lowering_check_inputs(const Lowering *lowering, const HloInstruction *reduce);
 

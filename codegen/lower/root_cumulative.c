@@ -32,20 +32,20 @@ bool lowering_cumulative_dim(const HloInstruction *reduce, int *out_dim, bool *o
 }
 
 /* The values after one more element. */
-static Status fold_step(Lowering *lowering, const HloInstruction *reduce, const int32_t *inputs, const int32_t *inits,
-                        int count, int32_t *out_next) {
+static Status fold_step(Lowering *lowering, const HloInstruction *reduce, const FoldInputs *folded, int32_t *out_next) {
   const HloComputation *region = hlo_instruction_computation(reduce, HLO_ATTR_TO_APPLY);
   int32_t folds[MAX_REDUCE_INPUTS];
   HloOpcode opcode;
-  if (count > 1 || !lowering_simple_region(region, &opcode)) {
-    RETURN_IF_ERROR(lowering_region_step(lowering, region, inputs, inits, count, folds, out_next));
-    for (int i = 0; i < count; i++) lowering_set_fold_next(lowering, folds[i], out_next[i]);
+  if (folded->count > 1 || !lowering_simple_region(region, &opcode)) {
+    RETURN_IF_ERROR(lowering_region_step(lowering, region, folded, folds, out_next));
+    for (int i = 0; i < folded->count; i++) lowering_set_fold_next(lowering, folds[i], out_next[i]);
     return STATUS_OK;
   }
-  PrimitiveType type = lowering_type(lowering, inits[0]), wide = lowering_fold_type(opcode, type);
-  folds[0] = lowering_add_fold(lowering, wide, lowering->current_stage, lowering_convert(lowering, inits[0], wide));
+  int32_t init = folded->inits[0];
+  PrimitiveType type = lowering_type(lowering, init), wide = lowering_fold_type(opcode, type);
+  folds[0] = lowering_add_fold(lowering, wide, lowering->current_stage, lowering_convert(lowering, init, wide));
   int32_t current = lowering_accumulator(lowering, folds[0], false);
-  int32_t operands[2] = {current, lowering_convert(lowering, inputs[0], wide)};
+  int32_t operands[2] = {current, lowering_convert(lowering, folded->inputs[0], wide)};
   int32_t next = lowering_apply(lowering, opcode, wide, operands, 2);
   lowering_finish_scan(lowering, folds[0], next);
   *out_next = lowering_convert(lowering, next, type);
@@ -77,7 +77,7 @@ Status root_cumulative_window(Lowering *lowering, const HloInstruction *reduce, 
   walk(lowering, lowering_result_leaf(lowering, 0), dim, is_backward, &stage, index);
   if (lowering->is_empty) return STATUS_OK;
   for (int i = 0; i < count; i++) RETURN_IF_ERROR(lower_element(lowering, reduce->operands[i], index, &inputs[i]));
-  RETURN_IF_ERROR(fold_step(lowering, reduce, inputs, inits, count, next));
+  RETURN_IF_ERROR(fold_step(lowering, reduce, &(FoldInputs){count, inputs, inits, -1}, next));
   for (int i = 0; i < count; i++) {
     KernelStore store = lowering_result_store(lowering, i, index, next[i]);
     lowering_add_store(lowering, stage, &store);

@@ -106,41 +106,41 @@ static int32_t fold_simple(Lowering *lowering, HloOpcode opcode, PrimitiveType t
   return lowering_convert(lowering, final, type);
 }
 
-Status lowering_region_step(Lowering *lowering, const HloComputation *region, const int32_t *inputs,
-                            const int32_t *inits, int count, int32_t *out_folds, int32_t *out_next) {
+Status lowering_region_step(Lowering *lowering, const HloComputation *region, const FoldInputs *folded,
+                            int32_t *out_folds, int32_t *out_next) {
   int32_t arguments[2 * MAX_REDUCE_INPUTS] = {0};
-  for (int i = 0; i < count; i++) {
-    out_folds[i] = lowering_add_fold(lowering, lowering_type(lowering, inits[i]), lowering->current_stage, inits[i]);
+  for (int i = 0; i < folded->count; i++) {
+    int32_t init = folded->inits[i];
+    out_folds[i] = lowering_add_fold(lowering, lowering_type(lowering, init), lowering->current_stage, init);
     arguments[i] = lowering_accumulator(lowering, out_folds[i], false);
-    arguments[count + i] = inputs[i];
+    arguments[folded->count + i] = folded->inputs[i];
   }
-  return lower_region(lowering, region, arguments, out_next, count);
+  return lower_region(lowering, region, arguments, out_next, folded->count);
 }
 
-/* Folds of |count| inputs together by |region|, where |inside| is true (-1: everywhere). */
-static Status fold_region(Lowering *lowering, const HloComputation *region, const int32_t *inputs, const int32_t *inits,
-                          int count, int32_t inside, int32_t *out_finals) {
+static Status fold_region(Lowering *lowering, const HloComputation *region, const FoldInputs *folded,
+                          int32_t *out_finals) {
   int32_t next[MAX_REDUCE_INPUTS], folds[MAX_REDUCE_INPUTS];
-  RETURN_IF_ERROR(lowering_region_step(lowering, region, inputs, inits, count, folds, next));
-  for (int i = 0; i < count; i++) {
+  RETURN_IF_ERROR(lowering_region_step(lowering, region, folded, folds, next));
+  for (int i = 0; i < folded->count; i++) {
     int32_t current = lowering_accumulator(lowering, folds[i], false);
-    if (inside >= 0) next[i] = lowering_select(lowering, inside, next[i], current);
+    if (folded->inside >= 0) next[i] = lowering_select(lowering, folded->inside, next[i], current);
     lowering_set_fold_next(lowering, folds[i], next[i]); /* in index order: nothing is known of the region */
     out_finals[i] = lowering_accumulator(lowering, folds[i], true);
   }
   return STATUS_OK;
 }
 
-Status lowering_fold_inputs(Lowering *lowering, const HloInstruction *reduce, const int32_t *inputs,
-                            const int32_t *inits, int count, int32_t inside, int32_t *out_finals) {
-  PrimitiveType type = lowering_type(lowering, inits[0]);
+Status lowering_fold_inputs(Lowering *lowering, const HloInstruction *reduce, const FoldInputs *folded,
+                            int32_t *out_finals) {
+  PrimitiveType type = lowering_type(lowering, folded->inits[0]);
   const HloComputation *region = hlo_instruction_computation(reduce, HLO_ATTR_TO_APPLY);
   HloOpcode opcode;
-  if (count == 1 && lowering_simple_region(region, &opcode)) {
-    out_finals[0] = fold_simple(lowering, opcode, type, inputs[0], inits[0], inside);
+  if (folded->count == 1 && lowering_simple_region(region, &opcode)) {
+    out_finals[0] = fold_simple(lowering, opcode, type, folded->inputs[0], folded->inits[0], folded->inside);
     return STATUS_OK;
   }
-  return fold_region(lowering, region, inputs, inits, count, inside, out_finals);
+  return fold_region(lowering, region, folded, out_finals);
 }
 
 static void store_results(Lowering *lowering, const IndexExpr *index, const int32_t *values, int count) {
@@ -198,7 +198,7 @@ static Status fold_window(Lowering *lowering, const HloInstruction *reduce, cons
   lowering->predicate = lowering_and(lowering, saved, predicate);
   for (int i = 0; i < count; i++) RETURN_IF_ERROR(lower_element(lowering, reduce->operands[i], index, &inputs[i]));
   lowering->predicate = saved;
-  RETURN_IF_ERROR(lowering_fold_inputs(lowering, reduce, inputs, inits, count, predicate, out_finals));
+  RETURN_IF_ERROR(lowering_fold_inputs(lowering, reduce, &(FoldInputs){count, inputs, inits, predicate}, out_finals));
   lowering_end_stage(lowering, stage, outer_stage);
   return STATUS_OK;
 }
