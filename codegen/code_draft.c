@@ -158,6 +158,7 @@ static void measure_strategies(CodeDraft *draft, const HloModule *module, const 
     VecTarget target = targets[t];
     target.streams_factors = bytes > LAST_CACHE_BYTES;
     target.leaves_own_cache = bytes > OWN_CACHE_BYTES;
+    target.keeps_factors = bytes <= KEPT_CACHE_BYTES;
     scratch_balance_choose(&balance, &target, strategies);
     for (int32_t k = 0; k < balance.count; k++) {
       if (kernel_is_tiny(uses[k]->kernel)) continue; /* made in the control function itself, which needs none */

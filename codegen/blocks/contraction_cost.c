@@ -20,8 +20,11 @@
 /* Multiplications of a product that is long: those of networks are mostly shorter, and find their weights further away
  * than one that is measured alone (ResNet-50 took 1.03 times the time by the prices of long ones). */
 #define LONG_PRODUCTS (1 << 28)
-/* Rows of a few tiles: more than one tile, at most two. */
-#define ROWS_OF_TILE 14
+/* Rows whose multiplications take as long as lines of the last-level cache: of registers of a line, one in a cycle, and
+ * of shorter ones. */
+#define LEAST_ROWS 3
+#define LEAST_ROWS_SHORT 6
+/* Rows of at most two tiles. */
 #define ROWS_OF_FEW_TILES 28
 
 /* Where two registers are multiplied in a cycle, or their length is not known. */
@@ -89,6 +92,17 @@ bool contraction_has_far_panels(const Kernel *kernel, const ContractionBlocking 
   bool has_few_tiles = blocking->rows.size > ROWS_OF_TILE && blocking->rows.size <= ROWS_OF_FEW_TILES;
   bool is_far = blocking->group == 1 && contraction_rhs_bytes(blocking) > FAR_BYTES;
   return has_few_tiles && is_far && has_plain_depth(kernel, blocking);
+}
+
+bool contraction_registers_are_lines(const ContractionBlocking *blocking) {
+  return (int64_t)blocking->vector_lanes * type_storage_bytes(blocking->type) >= LINE_BYTES;
+}
+
+bool contraction_reads_panels(const VecTarget *target, const ContractionBlocking *blocking) {
+  if (!target->keeps_factors || blocking->in_matrix_unit) return false;
+  if (contraction_registers_are_lines(blocking))
+    return target->multiplies_by_halves && blocking->rows.size >= LEAST_ROWS;
+  return target->has_avx2_fma && blocking->rows.size >= LEAST_ROWS_SHORT;
 }
 
 const ContractionPrices *contraction_prices(const Kernel *kernel, const VecTarget *target,
@@ -191,7 +205,8 @@ static double rhs_reading_cost(const ContractionBlocking *blocking, const Packin
   /* one row of sums is one more stream wherever it lies */
   bool sums_are_apart = !blocking->sums_in_result || blocking->rows.size == 1;
   bool is_streamed = blocking->block_depth <= STREAMED_DEPTH && along >= PAGE_BYTES / 2 && sums_are_apart;
-  bool is_far = bytes > FAR_BYTES && packing->row_pages > 0 && !is_streamed;
+  bool is_near = blocking->is_by_panels && blocking->tile_count == 1 && blocking->rhs_in_place;
+  bool is_far = bytes > FAR_BYTES && packing->row_pages > 0 && !is_streamed && !is_near;
   double line = blocking->packed_by_tile ? blocking->prices->line_of_tile : blocking->prices->line_alone;
   return is_far ? total + bytes / LINE_BYTES * line / rows : total;
 }

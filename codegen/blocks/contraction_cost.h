@@ -67,8 +67,17 @@ PackingCosts contraction_packing_costs(const Kernel *kernel, const ContractionBl
 /* But for |sums|, which the caller finds. */
 PlaceCosts contraction_place_costs(const ContractionBlocking *blocking);
 
+#define ROWS_OF_TILE 14 /* at most, in panels of two registers of 512 bits */
+
 /* Whether some rows, at most a few tiles, have a large rhs: each panel is read from far away for little. */
 bool contraction_has_far_panels(const Kernel *kernel, const ContractionBlocking *blocking);
+/* Whole registers are no shorter than a line of a cache. */
+bool contraction_registers_are_lines(const ContractionBlocking *blocking);
+/* Whether the panels of a few rows are read where they are, each over the whole depth at once, since the last-level
+ * cache has them and a step multiplies for as long as its lines take from there.  Rows of the rhs that are read whole,
+ * as they come best from memory, would move all sums at every few of them; and where two threads share the columns each
+ * core fetches lines of sums ahead that the other one writes. */
+bool contraction_reads_panels(const VecTarget *target, const ContractionBlocking *blocking);
 /* Those of a processor, for registers of the blocking's lanes. */
 const ContractionPrices *contraction_prices(const Kernel *kernel, const VecTarget *target,
                                             const ContractionBlocking *blocking);

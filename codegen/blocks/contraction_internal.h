@@ -123,6 +123,7 @@ struct ContractionBlocking {
   const ContractionPrices *prices; /* the processor's */
   bool is_far;                     /* what is read in place comes from memory: VecTarget's streams_factors */
   bool is_apart;                   /* it comes from no cache of the core's own: leaves_own_cache */
+  bool is_by_panels;               /* of few rows: panel by panel from the last-level cache, contraction_reads_panels */
   bool rhs_ahead; /* while a panel is multiplied, the rows are asked for of that |panels_ahead| further on */
   int64_t panels_ahead;
   int64_t rows_ahead; /* where it is not 0, they are those of the same panel so many rows of the depth further on */

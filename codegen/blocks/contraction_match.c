@@ -311,7 +311,9 @@ static int64_t row_step(const Kernel *kernel, const ContractionBlocking *blockin
  * multiplications take a cycle, loads do not matter. */
 static bool prefers_pairs(const Kernel *kernel, const VecTarget *target, TileLimit limit,
                           const ContractionBlocking *blocking) {
-  return target->multiplies_by_halves && limit.whole == 0 && contraction_has_far_panels(kernel, blocking);
+  bool are_wanted = blocking->is_by_panels && blocking->rows.size <= ROWS_OF_TILE;
+  if (!target->multiplies_by_halves || limit.whole > 0) return false;
+  return are_wanted || contraction_has_far_panels(kernel, blocking);
 }
 
 static void choose_tile(const Kernel *kernel, const VecTarget *target, TileLimit limit, ContractionBlocking *blocking) {
@@ -320,6 +322,7 @@ static void choose_tile(const Kernel *kernel, const VecTarget *target, TileLimit
   blocking->vector_lanes = lanes;
   while (lanes > least && lanes / 2 >= blocking->column_run) lanes /= 2;
   blocking->lanes = lanes;
+  blocking->is_by_panels = contraction_reads_panels(target, blocking);
   if (blocking->in_matrix_unit) {
     contraction_choose_matrix_tile(limit.most_sums < tile_limit(target) ? 2 : 4, blocking);
     return;

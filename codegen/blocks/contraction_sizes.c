@@ -44,17 +44,14 @@ static const int64_t depths[] = {512, 320, 256, 192, 128, 96, 64, 48, 32, 16};
 
 /* --- the depth --- */
 
-static bool registers_are_lines(const ContractionBlocking *blocking) {
-  return (int64_t)blocking->vector_lanes * type_storage_bytes(blocking->type) >= LINE_BYTES;
-}
-
 static int64_t multiplied_depth(const ContractionBlocking *blocking) {
   if (blocking->sweep_depth > 0) return blocking->sweep_depth;
-  if (!registers_are_lines(blocking)) return MULTIPLIED_DEPTH_SHORT;
+  if (!contraction_registers_are_lines(blocking)) return MULTIPLIED_DEPTH_SHORT;
   return blocking->tile_rows < MANY_ROWS ? MULTIPLIED_DEPTH : STREAMED_DEPTH;
 }
 
 static bool streams(const ContractionBlocking *blocking) {
+  if (blocking->is_by_panels) return false;
   return blocking->rhs_in_place && blocking->tile_count == 1 && contraction_rhs_bytes(blocking) > CACHED_RHS_BYTES;
 }
 
@@ -163,7 +160,7 @@ static void choose_streams_ahead(ContractionBlocking *blocking) {
   int64_t bytes = type_storage_bytes(blocking->rhs_type);
   if (!blocking->is_far || blocking->panel_count == 1) return;
   if (blocking->column_suffix < blocking->columns.count) return;
-  int64_t ahead = registers_are_lines(blocking) ? STREAM_AHEAD_BYTES : STREAM_AHEAD_BYTES_SHORT;
+  int64_t ahead = contraction_registers_are_lines(blocking) ? STREAM_AHEAD_BYTES : STREAM_AHEAD_BYTES_SHORT;
   blocking->rhs_ahead = true;
   blocking->panels_ahead = min_i64(ceil_div(ahead, blocking->panel_width * bytes), blocking->panels_per_chunk);
 }

@@ -459,8 +459,8 @@ static inline void run_compiled(Run *run, const Builder *builder, const LlvmTarg
   for (int b = 0; b < 5; b++) guarded_destroy(&run->memory[b]);
 }
 
-/* Where what the products of a module read in a run stays. */
-typedef enum FactorPlace { OWN_CACHE, LAST_CACHE, MEMORY } FactorPlace;
+/* Where what the products of a module read in a run stays; in SMALL_PART, of the last-level cache. */
+typedef enum FactorPlace { OWN_CACHE, SMALL_PART, LAST_CACHE, MEMORY } FactorPlace;
 
 /* What is chosen for a CPU beside other code, with at most |most_scratch| bytes, none of them for nothing. */
 static inline ContractionBlocking blocking_on(const TestCase *test, const char *cpu, FactorPlace place,
@@ -468,7 +468,8 @@ static inline ContractionBlocking blocking_on(const TestCase *test, const char *
   Builder builder;
   build_kernel(&builder, test, arena);
   VecTarget target = cpu_vec_target(cpu_level_find(sv_from_cstring(cpu))->features);
-  target.leaves_own_cache = place >= LAST_CACHE;
+  target.keeps_factors = place <= SMALL_PART;
+  target.leaves_own_cache = place > OWN_CACHE;
   target.streams_factors = place == MEMORY;
   ContractionScratch scratch = {.most = most_scratch, .free = 0};
   const ContractionBlocking *blocking = contraction_blocking_choose(arena, &builder.kernel, &target, scratch);
@@ -488,6 +489,7 @@ static inline void run_limited(const TestCase *test, const double *expected, con
   build_kernel(&builder, test, arena);
   VecTarget vec_target = target.variants[0].vec;
   vec_target.streams_factors = test->is_far;
+  vec_target.keeps_factors = !test->is_far;
   ContractionScratch any = {.most = INT64_MAX, .free = INT64_MAX}, limited = {.most = limit, .free = limit};
   Run run = {test, cpu, expected, contraction_blocking_choose(arena, &builder.kernel, &vec_target, any), {{0}}};
   bool matches = run.blocking != NULL, is_limited = matches && contraction_scratch_bytes(run.blocking) > limit;

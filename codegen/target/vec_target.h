@@ -33,8 +33,8 @@ typedef struct VecTarget {
   bool has_large_caches; /* 48 KiB of twelve ways and 2 MiB for a core (x86 with AMX); else 32 KiB of eight and less */
   bool multiplies_by_halves; /* registers of 512 bits: one in a cycle, where others multiply two (AMD before Zen 5) */
   /* Not the target but the module: products read so much that the last cache does not keep it from one run to the next;
-   * that a core's own cache of 2 MB does not. */
-  bool streams_factors, leaves_own_cache;
+   * that a core's own cache of 2 MB does not; so little that the last cache keeps it beside all else. */
+  bool streams_factors, leaves_own_cache, keeps_factors;
   bool has_fast_math;     /* not the target but what was asked for: floats are computed as if they were real numbers */
   bool flushes_denormals; /* not the target but what was asked for: functions that a thread enters set its mode */
 } VecTarget;

@@ -10,5 +10,7 @@ double hlo_factor_bytes(const HloModule *module);
 /* A processor's own cache, and the last level's share of a core, as large as they mostly are. */
 #define OWN_CACHE_BYTES (2 << 20)
 #define LAST_CACHE_BYTES (32 << 20)
+/* What the last level still has in the next run, whatever else uses it. */
+#define KEPT_CACHE_BYTES (8 << 20)
 
 #endif
