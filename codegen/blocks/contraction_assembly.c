@@ -3,6 +3,8 @@
  * All there is to decide is known: sums stay in registers from the first to the last step, and the order of what is
  * added is the micro-kernel's.  LLVM 19 takes some 30 times as long over the same function, and where a tile takes all
  * registers it moves half of the sums to others and some to the stack at each step. */
+#include <stdio.h>
+
 #include "base/arena.h"
 #include "base/checked_math.h"
 #include "codegen/blocks/contraction_internal.h"
@@ -179,20 +181,27 @@ static void emit_step(const MicroAssembly *micro, bool packs) {
   for (int i = 0; i < micro->blocking->tile_rows; i++) emit_row(micro, i);
 }
 
-/* The taps of a row of the window; rows that may be outside of the image ask their bits. */
+/* A step at |tap| of the window; rows that may be outside of the image ask their bits, from |bit| on, which are in
+ * |bits|.  The next bit. */
+static int emit_tap(const MicroAssembly *micro, int tap, int bit, const char *bits) {
+  emit_columns(micro);
+  for (int i = 0; i < micro->blocking->tile_rows; i++) {
+    bool asks = (micro->blocking->window.outside[tap] >> i & 1) != 0;
+    if (asks) sb_printf(micro->out, "testl $$%u, %s\njne 6f\n", 1U << bit++, bits);
+    emit_row(micro, i);
+    if (asks) add_line(micro, "6:");
+  }
+  return bit;
+}
+
+/* The taps of a row of the window. */
 static void emit_taps(MicroAssembly micro) {
   const WindowWalk *window = &micro.blocking->window;
   int bit = 0;
   for (int tap = 0; tap < window->tap_count; tap++) {
     micro.lhs_place = tap * window->tap_step * micro.element_bytes;
     micro.rhs_place = tap * micro.blocking->packed_stride * micro.element_bytes;
-    emit_columns(&micro);
-    for (int i = 0; i < micro.blocking->tile_rows; i++) {
-      bool asks = (window->outside[tap] >> i & 1) != 0;
-      if (asks) sb_printf(micro.out, "testl $$%u, %%r9d\njne 6f\n", 1U << bit++);
-      emit_row(&micro, i);
-      if (asks) add_line(&micro, "6:");
-    }
+    bit = emit_tap(&micro, tap, bit, "%r9d");
   }
 }
 
@@ -205,7 +214,7 @@ static void emit_window_steps(const MicroAssembly *micro) {
   sb_printf(micro->out, "movl $$%lld, %%r10d\nsubq %%r8, %%r10\nimulq $$%lld, %%r10, %%r10\n",
             (long long)window->middle_count, rhs_row);
   sb_printf(micro->out, "imulq $$%lld, %%r8, %%r11\naddq $$%lld, %%r11\n", -lhs_row,
-            (long long)window->outer_step * micro->element_bytes);
+            (long long)window->channel_step * micro->element_bytes);
   add_line(micro, ".p2align 4, 0x90\n4:\nmovl %r8d, %eax\n2:");
   emit_taps(*micro);
   sb_printf(micro->out, "addq $$%lld, %%rdi\naddq $$%lld, %%rsi\ndecl %%eax\njne 2b\n", lhs_row, rhs_row);
@@ -264,9 +273,33 @@ static void emit_loop(const MicroAssembly *micro, bool packs) {
  * kept below the end of the stack meanwhile. */
 static void emit_packing_loop(const MicroAssembly *micro) {
   sb_printf(micro->out, "jmp 3f\n7:\nmovq %%r9, -32(%%rsp)\nmovq %d(%%rsp), %%r9\n",
-            contraction_packed_argument(micro->blocking));
+            contraction_last_argument(micro->blocking));
   emit_loop(micro, true);
   add_line(micro, "movq -32(%rsp), %r9");
+}
+
+/* The window of a channel-last image, row by row, tap by tap, with a loop along the channels of each.  How many rows
+ * are left lies below the end of the stack meanwhile. */
+static void emit_walk(const MicroAssembly *micro) {
+  const WindowWalk *window = &micro->blocking->window;
+  int lines = contraction_lines_ahead(micro->blocking), bit = 0;
+  int64_t channels = window->channel_count;
+  char bits[24];
+  snprintf(bits, sizeof bits, "%d(%%rsp)", contraction_last_argument(micro->blocking));
+  add_line(micro, "4:\nmovq %rcx, -40(%rsp)");
+  for (int tap = 0; tap < window->tap_count; tap++) {
+    sb_printf(micro->out, "movl $$%lld, %%ecx\n.p2align 4, 0x90\n2:\n", (long long)channels);
+    for (int i = 0; i < lines; i++) sb_printf(micro->out, "prefetcht1 %d(%%r10)\n", i * LINE_BYTES);
+    if (lines > 0) add_line(micro, "addq %r11, %r10");
+    ask_for_results(micro);
+    bit = emit_tap(micro, tap, bit, bits);
+    sb_printf(micro->out, "addq $$%d, %%rdi\naddq %%r8, %%rsi\ndecl %%ecx\njne 2b\n", micro->element_bytes);
+    if (window->tap_step != channels && tap + 1 < window->tap_count)
+      sb_printf(micro->out, "addq $$%lld, %%rdi\n", (long long)(window->tap_step - channels) * micro->element_bytes);
+  }
+  int64_t walked = (window->tap_count - 1) * window->tap_step + channels;
+  sb_printf(micro->out, "addq $$%lld, %%rdi\n", (long long)(window->middle_step - walked) * micro->element_bytes);
+  add_line(micro, "movq -40(%rsp), %rcx\ndecq %rcx\njne 4b");
 }
 
 static void emit_steps(const MicroAssembly *micro) {
@@ -278,7 +311,10 @@ static void emit_steps(const MicroAssembly *micro) {
   if (lines > 0) sb_printf(micro->out, "shlq $$%d, %%r11\n", shift);
   bool may_pack = micro->blocking->packed_by_tile;
   if (may_pack) sb_printf(micro->out, "testb $$%d, 8(%%rsp)\njne 7f\n", PACKS_PANEL);
-  emit_loop(micro, false);
+  if (micro->blocking->walks_window)
+    emit_walk(micro);
+  else
+    emit_loop(micro, false);
   if (may_pack) emit_packing_loop(micro);
   add_line(micro, "3:");
 }

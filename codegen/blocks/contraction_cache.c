@@ -7,6 +7,9 @@
 #define ROW_WAYS 4
 #define LARGE_ROW_WAYS 8
 #define NEAR_STRIDE 4096
+/* And that patches may have which are read where they are, one line of each after the other, at steps that take long:
+ * all but one of eight, which has what passes meanwhile.  Packed, patches have what lies outside of the image too. */
+#define PATCH_WAYS 7
 /* Rows that come near one another again after so many, or after a power of two. */
 #define MOST_TURNS 16
 
@@ -45,8 +48,18 @@ double contraction_cache_bytes(int64_t sets, int64_t rows, int64_t stride, int64
   return contraction_rows_bytes(&in_cache, width);
 }
 
-bool contraction_rows_meet(bool is_large, int rows, int64_t stride_bytes) {
-  int ways = is_large && stride_bytes < NEAR_STRIDE ? LARGE_ROW_WAYS : ROW_WAYS;
+static bool rows_meet(int ways, int rows, int64_t stride_bytes) {
   double bytes = contraction_cache_bytes(FIRST_CACHE_SETS, rows, stride_bytes, LINE_BYTES);
   return bytes > ways * FIRST_CACHE_SETS * LINE_BYTES;
+}
+
+bool contraction_rows_meet(bool is_large, int rows, int64_t stride_bytes) {
+  return rows_meet(is_large && stride_bytes < NEAR_STRIDE ? LARGE_ROW_WAYS : ROW_WAYS, rows, stride_bytes);
+}
+
+bool contraction_patches_meet(const Kernel *kernel, const ContractionBlocking *blocking, int64_t stride) {
+  int64_t stride_bytes = stride * type_storage_bytes(blocking->type);
+  bool leaves_out = kernel->values[blocking->lhs].predicate >= 0;
+  if (blocking->has_slow_steps && leaves_out) return rows_meet(PATCH_WAYS, blocking->tile_rows, stride_bytes);
+  return contraction_rows_meet(blocking->has_large_caches, blocking->tile_rows, stride_bytes);
 }

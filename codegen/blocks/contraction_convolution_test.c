@@ -55,6 +55,51 @@ static void contraction_of_convolutions_is_right(void **state) {
   }
 }
 
+/* The micro-kernel walks the window where a processor multiplies one long register in a cycle: one, and several blocks
+ * of the depth; windows that reach over the image on all sides, on none, by more than a column, with gaps. */
+static void contraction_that_walks_a_window_is_right(void **state) {
+  (void)state;
+  static const struct {
+    ConvolutionShape shape;
+    int64_t blocks;
+  } cases[] = {
+      {{28, 32, 64, 3, 1, 1, 1, 1}, 1}, {{28, 128, 128, 3, 1, 1, 1, 1}, 3}, {{32, 64, 64, 3, 1, 0, 1, 1}, 1},
+      {{28, 32, 64, 5, 1, 2, 1, 1}, 1}, {{28, 32, 64, 3, 1, 2, 2, 1}, 1},   {{28, 64, 128, 3, 2, 1, 1, 1}, 1},
+  };
+  Arena *arena = arena_create();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    TestCase test = convolution_case(&cases[i].shape);
+    test.checked_each = 13;
+    ContractionBlocking blocking = blocking_on(&test, "znver4", OWN_CACHE, INT64_MAX, arena);
+    assert_true(blocking.walks_window);
+    assert_int_equal(blocking.block_count, cases[i].blocks);
+    static const Epilogue epilogues[] = {PLAIN, RESIDUAL, BIAS_MAX};
+    for (size_t e = 0; e < sizeof epilogues / sizeof *epilogues; e++) {
+      test.epilogue = epilogues[e];
+      test.bias = epilogues[e] == BIAS_MAX ? (Affine){0, {0, 0, 0, 1}} : test.result;
+      run_on_long_registers(&test, "znver4");
+    }
+    test.type = test.operand_type = TYPE_F64;
+    run_on_long_registers(&test, "znver4");
+  }
+  arena_destroy(arena);
+}
+
+/* Of fourteen patches seven come to one set of a cache: they are read where they are at steps that take long, so that
+ * what lies outside of the image costs nothing. */
+static void contraction_reads_patches_that_nearly_meet(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  TestCase test = convolution_case(&(ConvolutionShape){28, 256, 256, 3, 2, 1, 1, 1});
+  ContractionBlocking slow = blocking_on(&test, "znver4", OWN_CACHE, INT64_MAX, arena);
+  assert_true(slow.cut && slow.tile_rows == 14);
+  ContractionBlocking fast = blocking_on(&test, "x86-64-v4", OWN_CACHE, INT64_MAX, arena);
+  assert_true(!fast.lhs_by_tiles || fast.tile_rows < 14);
+  test.checked_each = 13;
+  run_on_long_registers(&test, "znver4");
+  arena_destroy(arena);
+}
+
 typedef struct ChannelMajorShape {
   int64_t size, channels, features, window, stride, pad, dilation;
 } ChannelMajorShape;
@@ -200,6 +245,8 @@ static void contraction_of_patches_has_usual_tiles(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(contraction_of_convolutions_is_right),
+      cmocka_unit_test(contraction_that_walks_a_window_is_right),
+      cmocka_unit_test(contraction_reads_patches_that_nearly_meet),
       cmocka_unit_test(contraction_of_channel_major_convolution_is_right),
       cmocka_unit_test(contraction_of_turned_convolution_is_right),
       cmocka_unit_test(contraction_of_weight_gradients_is_right),

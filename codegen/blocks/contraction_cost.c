@@ -174,9 +174,9 @@ static double element_packing(const ContractionBlocking *blocking, const Packing
   return packing->element + blocking->prices->run / (double)min_i64(packing->run, depth);
 }
 
-/* Which part of the elements of a tile's rows are packed. */
+/* Which part of the elements of a tile's rows are packed, or read where they overlap. */
 static double packed_share(const ContractionBlocking *blocking) {
-  if (blocking->is_turned) return blocking->window.read_share;
+  if (blocking->is_turned || blocking->walks_window) return blocking->window.read_share;
   if (blocking->strip_dims == 0) return 1;
   return (double)blocking->strip_length / ((double)blocking->strip_run * blocking->tile_rows);
 }

@@ -385,7 +385,7 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
   }
   TileEnd end = tile_end(emitter, position, rows.begin, is_uncut);
   call.finishes = end.in_registers;
-  if (blocking->is_turned) {
+  if (blocking->is_turned || blocking->walks_window) {
     contraction_walk_window(emitter, &position->depth, rows.begin, &call);
     contraction_micro_call(vec, blocking, &call);
   } else if (blocking->lhs_by_tiles) {

@@ -38,8 +38,9 @@ typedef enum ContractionRole { ROLE_BATCH, ROLE_ROWS, ROLE_COLUMNS, ROLE_COUNT }
 
 /* The depth as a window that slides over an image along its last row: steps are elements of the lhs. */
 typedef struct WindowWalk {
-  int outer, middle, tap; /* its dims, outermost first; |middle| -1: none */
-  int64_t outer_step, middle_step, tap_step, middle_count, tap_count;
+  int channel, middle, tap; /* its dims: the channels, the window's rows (-1: none), and its columns */
+  int64_t channel_step, middle_step, tap_step, channel_count, middle_count, tap_count;
+  int64_t row_step; /* from a row of a tile to the next, where the micro-kernel walks channels inside of taps */
   /* What the guard of the lhs asks: that a row of the image is there, of |middle| and rows outside of a tile; and a
    * column, of |tap| and the row.  -1: nothing. */
   int32_t middle_guard, tap_guard;
@@ -120,6 +121,7 @@ struct ContractionBlocking {
       lhs_transposes;    /* contiguous along the other dim than its packed form: packed in square blocks */
   bool lhs_in_parts;     /* its rows are not walked as one; where it transposes, parts are whole squares long */
   bool has_large_caches; /* VecTarget's, where there is more than a line of columns */
+  bool has_slow_steps;   /* a register is multiplied in a cycle: VecTarget's multiplies_by_halves */
   const ContractionPrices *prices; /* the processor's */
   bool is_far;                     /* what is read in place comes from memory: VecTarget's streams_factors */
   bool is_apart;                   /* it comes from no cache of the core's own: leaves_own_cache */
@@ -172,6 +174,10 @@ struct ContractionBlocking {
    * as |window| says, and finished sums are transposed before what follows. */
   bool is_turned;
   WindowWalk window;
+
+  /* The micro-kernel walks |window|, in place: rows of it, taps of each, and channels inside of these, which are
+   * contiguous.  Blocks of the depth are whole rows of the window.  Before sizes are chosen: it may do so. */
+  bool walks_window;
 
   /* Unfinished sums lie where the result of the tile will: rows |sum_stride| elements apart there.  Tiles that reach
    * beyond rows or columns have theirs in the scratch while a block of the depth is added.  Before sizes are chosen:
@@ -295,6 +301,8 @@ double contraction_cache_bytes(int64_t sets, int64_t rows, int64_t stride, int64
 /* Whether |rows| so far apart push each other out of the first-level cache, so that they are packed; |is_large|: it is
  * one of VecTarget's has_large_caches. */
 bool contraction_rows_meet(bool is_large, int rows, int64_t stride_bytes);
+/* The same of a tile's rows of the lhs, |stride| elements apart, that are patches of an image, read where they are. */
+bool contraction_patches_meet(const Kernel *kernel, const ContractionBlocking *blocking, int64_t stride);
 
 /* Whether the rows of a tile are packed as strips, in blocks of the depth that are known (contraction_strips.c). */
 void contraction_choose_strips(const Kernel *kernel, ContractionBlocking *blocking);
@@ -309,11 +317,21 @@ uint64_t contraction_common_dims(const Kernel *kernel, const ContractionBlocking
  * known; panels fill the columns. */
 void contraction_choose_whole_tile(const VecTarget *target, int64_t rows, ContractionBlocking *blocking);
 
+/* --- windows (contraction_window.c) --- */
+
+/* Whether the lhs of a blocking whose roles are known is a channel-major image that a window slides over along the last
+ * row. */
+bool contraction_find_window(const Kernel *kernel, ContractionBlocking *blocking);
+/* Which rows of tiles ask whether they are outside of the image, and the share of products that are left; false where
+ * tiles do not lie in one row of the image, or too many of their rows ask. */
+bool contraction_choose_outside(const Kernel *kernel, ContractionBlocking *blocking);
+/* Whether the micro-kernel may walk the window of a channel-last image, of a blocking whose tile and place of the rhs
+ * are known; finds |window|. */
+bool contraction_may_walk_window(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking);
+
 /* --- turned (contraction_turned.c) --- */
 
-/* Whether the lhs of a blocking whose roles are known is an image that a window slides over along the last row. */
-bool contraction_find_window(const Kernel *kernel, ContractionBlocking *blocking);
-/* What of it depends on tiles; false where these cannot be read so. */
+/* What of the window depends on tiles; false where these cannot be read so. */
 bool contraction_choose_window_tiles(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking);
 /* Rows of a tile with those that fill up the last square. */
 int64_t contraction_turned_rows(const ContractionBlocking *blocking);
@@ -521,8 +539,8 @@ void contraction_append_matrix_text(const ContractionBlocking *blocking, StringB
  * |ahead|, if not NULL: memory that will be read soon in rows |ahead_stride| apart, as many as |depth|;
  * contraction_lines_ahead lines of each are asked for. */
 typedef struct MicroCall {
-  /* of a turned tile |depth| are indices of the outer dim of the window, |rhs_stride| is how many of its middle dim are
-   * there, |tile_stride| the rows that are outside (contraction_walk_window) */
+  /* of a turned tile |depth| are channels, |rhs_stride| is how many rows of the window are there, |tile_stride| the
+   * rows that are outside; of one that walks a window |depth| are its rows (contraction_walk_window) */
   LLVMValueRef lhs, rhs, tile, tile_stride, depth, rhs_stride, adds, ahead;
   LLVMValueRef is_last; /* the tile has |rest_rows|; NULL: it has not */
   LLVMValueRef refused; /* i8: 0 or MATRIX_REFUSED; NULL: 0 */
@@ -532,6 +550,7 @@ typedef struct MicroCall {
    * read. */
   LLVMValueRef finishes, store, read[MOST_REGISTER_STEPS];
   LLVMValueRef packs, packed; /* where panels are packed by tiles: whether this tile does so (i1), and where to */
+  LLVMValueRef outside;       /* of a tile that walks a window, the rows that are: bits in the order of the taps */
 } MicroCall;
 
 /* Where the tile of |call|, at |row|, begins in the image and in the panel, and what of the window is there. */
@@ -574,8 +593,9 @@ void contraction_name_registers(const ContractionBlocking *blocking, char *out, 
  * has several strips; else 0. */
 int64_t contraction_strip_gap(const ContractionBlocking *blocking);
 
-/* How many bytes above the end of the stack it finds where a tile packs the panel to. */
-int contraction_packed_argument(const ContractionBlocking *blocking);
+/* How many bytes above the end of the stack it finds its last argument: where a tile packs the panel to, or which rows
+ * are outside. */
+int contraction_last_argument(const ContractionBlocking *blocking);
 
 /* Whether it may go on from sums that are there. */
 bool contraction_continues(const ContractionBlocking *blocking);

@@ -595,6 +595,7 @@ static bool choose_blocks(const Kernel *kernel, const VecTarget *target, TileLim
   /* Rows of more than a line of columns, which are read again for each panel. */
   bool is_wide = blocking->columns.size * type_storage_bytes(blocking->type) > LINE_BYTES;
   blocking->has_large_caches = target->has_large_caches && is_wide;
+  blocking->has_slow_steps = target->multiplies_by_halves;
   choose_tile(kernel, target, tile, blocking);
   blocking->prices = contraction_prices(kernel, target, blocking);
   const DimList *stored = blocking->is_turned ? &blocking->rows : &blocking->columns;
@@ -617,6 +618,7 @@ static bool choose_blocks(const Kernel *kernel, const VecTarget *target, TileLim
   blocking->packed_by_tile = contraction_may_pack_by_tile(target, blocking);
   if (blocking->rhs_in_place) blocking->sweep_depth = contraction_sweep_depth(target, blocking);
   contraction_choose_kept(kernel, target, blocking);
+  blocking->walks_window = contraction_may_walk_window(kernel, target, blocking);
   choose_sums(kernel, blocking);
   return contraction_choose_sizes(kernel, limit, blocking);
 }

@@ -17,7 +17,7 @@ enum {
   ARG_AHEAD,
   ARG_AHEAD_STRIDE,
   ARG_OTHERS, /* where there are |result_lines|, where they are, and their stride; then what registers take; then where
-                 tiles pack panels to */
+                 tiles pack panels to, or the rows that are outside of a window that is walked */
   MOST_ARGS = ARG_OTHERS + 2 + 2 + MOST_REGISTER_STEPS + 1
 };
 
@@ -44,10 +44,11 @@ static LLVMTypeRef micro_type(const VecBuilder *vec, const ContractionBlocking *
   }
   for (int i = 0; blocking->in_registers && i < blocking->register_step_count; i++) parameters[count++] = pointer;
   if (blocking->packed_by_tile) parameters[count++] = pointer;
+  if (blocking->walks_window) parameters[count++] = index;
   return LLVMFunctionType(LLVMVoidTypeInContext(vec->context), parameters, count, false);
 }
 
-int contraction_packed_argument(const ContractionBlocking *blocking) {
+int contraction_last_argument(const ContractionBlocking *blocking) {
   int before = ARG_OTHERS + (blocking->result_lines > 0 ? 2 : 0);
   if (blocking->in_registers) before += 2 + blocking->register_step_count;
   return (before - REGISTER_ARGS + 1) * STACK_ARG_BYTES;
@@ -68,9 +69,11 @@ bool contraction_continues(const ContractionBlocking *blocking) {
 /* What of a window is constant in the micro-kernel. */
 static void window_name(const ContractionBlocking *blocking, char *out, size_t size) {
   const WindowWalk *window = &blocking->window;
-  int length = snprintf(out, size, ".window%lldx%lld.%lld.%lld.%lld.%lld", (long long)window->middle_count,
-                        (long long)window->tap_count, (long long)window->outer_step, (long long)window->middle_step,
-                        (long long)window->tap_step, (long long)blocking->packed_stride);
+  bool walks = blocking->walks_window;
+  int length = snprintf(out, size, ".%s%lldx%lld.%lld.%lld.%lld.%lld", walks ? "walk" : "window",
+                        (long long)window->middle_count, (long long)window->tap_count, (long long)window->channel_step,
+                        (long long)window->middle_step, (long long)window->tap_step,
+                        (long long)(walks ? window->channel_count : blocking->packed_stride));
   for (int i = 0; i < window->tap_count; i++)
     length += snprintf(out + length, size - (size_t)length, "%c%x", i == 0 ? '.' : '-', window->outside[i]);
 }
@@ -81,7 +84,7 @@ static void micro_name(const ContractionBlocking *blocking, char *out, size_t si
   const char *unit = blocking->in_matrix_unit ? contraction_matrix_instruction(blocking) : "";
   char strips[48] = "", rest[16] = "", step[24] = "", results[24] = "", window[216] = "", registers[160] = "";
   if (blocking->in_registers) contraction_name_registers(blocking, registers, sizeof registers);
-  if (blocking->is_turned) window_name(blocking, window, sizeof window);
+  if (blocking->is_turned || blocking->walks_window) window_name(blocking, window, sizeof window);
   if (blocking->rest_rows > 0) snprintf(rest, sizeof rest, ".last%d", blocking->rest_rows);
   if (blocking->lhs_step > 1) snprintf(step, sizeof step, ".by%lld", (long long)blocking->lhs_step);
   if (blocking->result_lines > 0)
@@ -318,6 +321,7 @@ void contraction_micro_call(const VecBuilder *vec, const ContractionBlocking *bl
       arguments[count++] = call->read[i] != NULL ? call->read[i] : LLVMGetPoison(LLVMTypeOf(call->lhs));
   }
   if (blocking->packed_by_tile) arguments[count++] = call->packed;
+  if (blocking->walks_window) arguments[count++] = call->outside;
   XLAC_CHECK(count == LLVMCountParamTypes(micro));
   LLVMBuildCall2(vec->builder, micro, micro_function(vec, blocking), arguments, count, "");
 }

@@ -482,7 +482,8 @@ bool contraction_may_pack_by_tile(const VecTarget *target, const ContractionBloc
 }
 
 bool contraction_packs_by_tile(const Kernel *kernel, const ContractionBlocking *blocking) {
-  bool takes_all = blocking->common_guard_count == 0 && !blocking->cut && contraction_strip_gap(blocking) == 0;
+  bool takes_all = blocking->common_guard_count == 0 && !blocking->cut && !blocking->walks_window &&
+                   contraction_strip_gap(blocking) == 0;
   int together = contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth);
   return blocking->packed_by_tile && takes_all && together >= blocking->depth.count - blocking->chunk_dim;
 }

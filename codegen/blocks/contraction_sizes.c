@@ -459,10 +459,26 @@ static void try_places(SizeSearch *search, ContractionBlocking *blocking) {
   try_blocks_from(search, blocking->block_count > 1 ? search->tiles.count - 1 : 0, blocking);
 }
 
+/* Walking the window, |lanes| of the depth at a time: all of it, or a row. */
+static void try_window(SizeSearch *search, const Kernel *kernel, int64_t lanes) {
+  ContractionBlocking blocking = *search->base;
+  choose_depth(kernel, &blocking, lanes);
+  if (blocking.block_depth != lanes) return;
+  if (blocking.is_overlapped && blocking.block_count > 1) blocking.sums_in_result = false;
+  blocking.lhs_in_place = blocking.lhs_by_tiles = true;
+  blocking.row_stride = blocking.window.row_step;
+  try_places(search, &blocking);
+}
+
 static void try_all(SizeSearch *search, const Kernel *kernel) {
-  int64_t depth_before = 0;
+  int64_t depth_before = 0, window_rows = search->base->window.middle_count;
+  if (search->base->walks_window) {
+    try_window(search, kernel, search->base->depth.size);
+    if (window_rows > 1) try_window(search, kernel, search->base->depth.size / window_rows);
+  }
   for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
     ContractionBlocking blocking = *search->base;
+    blocking.walks_window = false;
     choose_depth(kernel, &blocking, depths[i]);
     if (blocking.block_depth == depth_before) continue;
     depth_before = blocking.block_depth;

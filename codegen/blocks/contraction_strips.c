@@ -147,9 +147,7 @@ void contraction_choose_by_tiles(const Kernel *kernel, ContractionBlocking *bloc
   if (contraction_merged_suffix(kernel, &blocking->lhs_set, depth) < inside) return;
   if (index_depends_nonlinearly(&kernel->space, lhs->address, row)) return;
   int64_t stride = index_dim_coefficient(&kernel->space, lhs->address, row);
-  if (stride <= 0 || contraction_rows_meet(blocking->has_large_caches, blocking->tile_rows,
-                                           stride * type_storage_bytes(blocking->type)))
-    return;
+  if (stride <= 0 || contraction_patches_meet(kernel, blocking, stride)) return;
   uint64_t common = contraction_common_dims(kernel, blocking);
   ContractionBlocking found = *blocking;
   found.cut_guard = -1;

@@ -535,4 +535,12 @@ static inline void run_everywhere(const TestCase *test) {
   arena_destroy(arena);
 }
 
+/* On |cpu|, if this processor has the instructions that are used for f32 and f64 there: AVX-512's. */
+static inline void run_on_long_registers(const TestCase *test, const char *cpu) {
+  if (!__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512vl")) return;
+  Arena *arena = arena_create();
+  run_limited(test, expected_results(test, arena), cpu, INT64_MAX);
+  arena_destroy(arena);
+}
+
 #endif

@@ -132,7 +132,7 @@ static void add_common_guards(const Kernel *kernel, int32_t predicate, uint64_t 
 
 void contraction_choose_common_guards(const Kernel *kernel, ContractionBlocking *blocking) {
   const KernelValue *lhs = &kernel->values[blocking->lhs];
-  if (lhs->kind != KERNEL_LOAD || lhs->predicate < 0 || blocking->is_turned) return;
+  if (lhs->kind != KERNEL_LOAD || lhs->predicate < 0 || blocking->is_turned || blocking->walks_window) return;
   add_common_guards(kernel, lhs->predicate, contraction_common_dims(kernel, blocking), blocking);
 }
 
