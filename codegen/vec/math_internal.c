@@ -169,20 +169,12 @@ LLVMValueRef m_polynomial(const Math *m, LLVMValueRef x, const MathFit *fit) {
   return is_double ? even_and_odd(m, x, fit) : estrin(m, x, fit);
 }
 
-LLVMValueRef m_widen(const Math *m, LLVMValueRef a) {
-  return LLVMBuildFPExt(m->b, a, vec_type(m->vec, TYPE_F64, m->lanes), "");
-}
-
-LLVMValueRef m_narrow(const Math *m, LLVMValueRef a) {
-  return LLVMBuildFPTrunc(m->b, a, vec_type(m->vec, TYPE_F32, m->lanes), "");
-}
-
 LLVMValueRef m_in_double(const Math *m, LLVMValueRef a) {
-  return m->is_double ? a : m_widen(m, a);
+  return m->is_double ? a : LLVMBuildFPExt(m->b, a, vec_type(m->vec, TYPE_F64, m->lanes), "");
 }
 
 LLVMValueRef m_from_double(const Math *m, LLVMValueRef a) {
-  return m->is_double ? a : m_narrow(m, a);
+  return m->is_double ? a : LLVMBuildFPTrunc(m->b, a, vec_type(m->vec, TYPE_F32, m->lanes), "");
 }
 
 /* --- whole numbers and powers of two --- */

@@ -51,8 +51,6 @@ LLVMValueRef m_bits(const Math *m, LLVMValueRef a);
 LLVMValueRef m_from_bits(const Math *m, LLVMValueRef bits);
 LLVMValueRef m_int(const Math *m, int64_t value); /* integer lanes of the float's width */
 LLVMValueRef m_polynomial(const Math *m, LLVMValueRef x, const MathFit *fit);
-LLVMValueRef m_widen(const Math *m, LLVMValueRef a);  /* f32 lanes as f64 */
-LLVMValueRef m_narrow(const Math *m, LLVMValueRef a); /* f64 lanes as f32 */
 /* Operands of |m| in the arithmetic of |d| = math_double(m), and back. */
 LLVMValueRef m_in_double(const Math *m, LLVMValueRef a);
 LLVMValueRef m_from_double(const Math *m, LLVMValueRef a);
@@ -108,18 +106,15 @@ MathPair pair_add(const Math *m, MathPair a, MathPair b);
 MathPair pair_multiply(const Math *m, MathPair a, MathPair b);
 
 /* Building blocks used by several functions.  |x| is of |m|'s type; all specials are right. */
-LLVMValueRef math_exp(const Math *m, LLVMValueRef x);
 /* exp where |x| < 600 (80): neither overflow nor subnormals. */
 LLVMValueRef math_exp_moderate(const Math *m, LLVMValueRef x);
 /* exp(x.high + x.low), clamped to the range. */
 LLVMValueRef math_exp_pair(const Math *m, MathPair x);
 /* factor·exp(-x²) for x² < 700 (104): the square is not rounded. */
 LLVMValueRef math_decay(const Math *m, LLVMValueRef x, LLVMValueRef factor);
-LLVMValueRef math_expm1(const Math *m, LLVMValueRef x);
-/* expm1 in the same range; exact zeros and small numbers too, but not the sign of a zero. */
+/* expm1 where |x| < 600 (80); exact zeros and small numbers too, but not the sign of a zero. */
 LLVMValueRef math_expm1_moderate(const Math *m, LLVMValueRef x);
 LLVMValueRef math_log(const Math *m, LLVMValueRef x);
-LLVMValueRef math_log1p(const Math *m, LLVMValueRef x);
 /* log of a positive finite f64 to about 2^-65. */
 MathPair math_log_pair(const Math *d, LLVMValueRef x);
 

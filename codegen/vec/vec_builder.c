@@ -59,15 +59,16 @@ LLVMValueRef vec_int(const VecBuilder *vec, int bits, int64_t value, int lanes) 
   return vec_splat(vec, scalar, lanes);
 }
 
-LLVMValueRef vec_float_bits(const VecBuilder *vec, int bits, uint64_t value, int lanes) {
+/* f32 (32) or f64 (64) from bits. */
+static LLVMValueRef float_from_bits(const VecBuilder *vec, int bits, uint64_t value, int lanes) {
   LLVMTypeRef type = bits == 64 ? LLVMDoubleTypeInContext(vec->context) : LLVMFloatTypeInContext(vec->context);
   LLVMValueRef scalar = LLVMConstInt(LLVMIntTypeInContext(vec->context, (unsigned)bits), value, false);
   return vec_splat(vec, LLVMConstBitCast(scalar, type), lanes);
 }
 
 LLVMValueRef vec_constant(const VecBuilder *vec, PrimitiveType type, uint64_t bits, int lanes) {
-  if (type == TYPE_F64) return vec_float_bits(vec, 64, bits, lanes);
-  if (type == TYPE_F32) return vec_float_bits(vec, 32, bits, lanes);
+  if (type == TYPE_F64) return float_from_bits(vec, 64, bits, lanes);
+  if (type == TYPE_F32) return float_from_bits(vec, 32, bits, lanes);
   if (type_is_float(type))
     return vec_splat(vec, LLVMConstReal(element_type(vec, type), float_decode(type, bits)), lanes);
   if (type == TYPE_PRED) bits = (bits & 0xff) != 0;
@@ -266,7 +267,7 @@ LLVMValueRef vec_float_to_f16_bits(const VecBuilder *vec, LLVMValueRef value, in
   LLVMValueRef normal =
       LLVMBuildAdd(b, LLVMBuildAdd(b, magnitude, vec_int(vec, 32, 0xfff - (INT64_C(112) << 23), lanes), ""), odd, "");
   normal = LLVMBuildLShr(b, normal, vec_int(vec, 32, 13, lanes), "");
-  LLVMValueRef magic = LLVMBuildFAdd(b, bitcast(vec, magnitude, f32), vec_float_bits(vec, 32, 0x3f000000, lanes), "");
+  LLVMValueRef magic = LLVMBuildFAdd(b, bitcast(vec, magnitude, f32), float_from_bits(vec, 32, 0x3f000000, lanes), "");
   LLVMValueRef subnormal = LLVMBuildSub(b, bitcast(vec, magic, s32), vec_int(vec, 32, 0x3f000000, lanes), "");
   LLVMValueRef is_subnormal = LLVMBuildICmp(b, LLVMIntULT, magnitude, vec_int(vec, 32, INT64_C(113) << 23, lanes), "");
   LLVMValueRef overflows = LLVMBuildICmp(b, LLVMIntUGE, magnitude, vec_int(vec, 32, 0x477ff000, lanes), "");

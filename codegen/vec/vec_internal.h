@@ -11,8 +11,6 @@ bool vec_is_half(const VecBuilder *vec, PrimitiveType type);
 
 LLVMTypeRef vec_of(LLVMTypeRef element, int lanes);
 LLVMValueRef vec_int(const VecBuilder *vec, int bits, int64_t value, int lanes);
-/* f32 (32) or f64 (64) from bits. */
-LLVMValueRef vec_float_bits(const VecBuilder *vec, int bits, uint64_t value, int lanes);
 /* Lanes of f32 as those of s32 that have their bits. */
 LLVMValueRef vec_f32_bits(const VecBuilder *vec, LLVMValueRef value, int lanes);
 /* Lanes [first, first + count) of a vector; a scalar when count is 1. */

@@ -80,7 +80,7 @@ static bool takes_sixteenths(const Math *m) {
   return m_has_tables(m) && m->precision != MATH_MIDDLE;
 }
 
-LLVMValueRef math_exp(const Math *m, LLVMValueRef x) {
+static LLVMValueRef exp_of(const Math *m, LLVMValueRef x) {
   return takes_sixteenths(m) ? exp_by_sixteenths(m, x, NULL) : exp_by_wholes(m, clamp_exponent(m, x));
 }
 
@@ -120,7 +120,7 @@ LLVMValueRef math_decay(const Math *m, LLVMValueRef x, LLVMValueRef factor) {
 
 /* 2^n·(exp(r) - 1) + (2^n - 1), computed at half scale so that n = 128 (1024) does not overflow early; x where x²/2
  * makes no difference, which half of would be subnormal too early. */
-LLVMValueRef math_expm1(const Math *m, LLVMValueRef x) {
+static LLVMValueRef expm1_of(const Math *m, LLVMValueRef x) {
   ExpParts parts = split_exp(m, m_clamp(m, x, m->is_double ? -40 : -20, m->is_double ? 710 : 89), NULL);
   MathWhole less = {m_sub(m, parts.n.sum, m_const(m, 1)), m_sub(m, parts.n.value, m_const(m, 1))};
   LLVMValueRef half = m_power_of_two(m, &less);
@@ -131,12 +131,12 @@ LLVMValueRef math_expm1(const Math *m, LLVMValueRef x) {
 
 VEC_RULE(vec_math_exp) {
   Math m = math_of(vec, op->type, lanes);
-  return math_exp(&m, operands[0]);
+  return exp_of(&m, operands[0]);
 }
 
 VEC_RULE(vec_math_expm1) {
   Math m = math_of(vec, op->type, lanes);
-  return math_expm1(&m, operands[0]);
+  return expm1_of(&m, operands[0]);
 }
 
 /* tanh(c + t) = (tanh c + tanh t) / (1 + tanh c · tanh t), tanh c from a table. */
@@ -177,7 +177,7 @@ VEC_RULE(vec_math_logistic) {
   Math m = math_of(vec, op->type, lanes);
   bool is_narrow = type_storage_bytes(op->type) < 4;
   LLVMValueRef x = operands[0], one = m_const(&m, 1), size = m_neg(&m, m_abs(&m, x));
-  LLVMValueRef e = is_narrow ? math_exp(&m, size) : exp_by_wholes(&m, m_at_least(&m, size, least_exponent(&m)));
+  LLVMValueRef e = is_narrow ? exp_of(&m, size) : exp_by_wholes(&m, m_at_least(&m, size, least_exponent(&m)));
   LLVMValueRef numerator = m_select(&m, m_sign_bit(&m, x), e, one), denominator = m_add(&m, one, e);
   LLVMValueRef quotient = m_div(&m, numerator, denominator);
   if (is_narrow) return quotient;
@@ -187,7 +187,7 @@ VEC_RULE(vec_math_logistic) {
 
 /* exp(size)/2 where exp itself may overflow. */
 static LLVMValueRef half_exp(const Math *d, LLVMValueRef size) {
-  LLVMValueRef root = math_exp(d, m_scale(d, size, 0.5));
+  LLVMValueRef root = exp_of(d, m_scale(d, size, 0.5));
   return m_mul(d, m_scale(d, root, 0.5), root);
 }
 
@@ -195,7 +195,7 @@ static LLVMValueRef half_exp(const Math *d, LLVMValueRef size) {
 VEC_RULE(vec_math_sinh) {
   Math m = math_of(vec, op->type, lanes), d = math_double(&m);
   LLVMValueRef x = m_in_double(&m, operands[0]), size = m_abs(&d, x);
-  LLVMValueRef t = math_expm1(&d, m_clamp(&d, size, 0, 700));
+  LLVMValueRef t = expm1_of(&d, m_clamp(&d, size, 0, 700));
   LLVMValueRef result = m_scale(&d, m_add(&d, t, m_div(&d, t, m_add(&d, t, m_const(&d, 1)))), 0.5);
   if (m.is_double) result = m_select(&d, m_compare_to(&d, LLVMRealOGT, size, 700), half_exp(&d, size), result);
   return m_from_double(&m, m_copysign(&d, result, x));

@@ -215,7 +215,7 @@ LLVMValueRef math_log(const Math *m, LLVMValueRef x) {
 
 /* log u with u = 1 + x rounded; what the rounding lost is added to f.  Near 0, where u has lost most of x, f is x
  * itself. */
-LLVMValueRef math_log1p(const Math *m, LLVMValueRef x) {
+static LLVMValueRef log1p_of(const Math *m, LLVMValueRef x) {
   if (m_has_tables(m)) return by_registers(m, m->is_double ? log1p_by_table : log1p_by_long_table, x);
   LLVMValueRef one = m_const(m, 1), u = m_add(m, x, one);
   LLVMValueRef big = m_compare_to(m, LLVMRealOGT, x, 1);
@@ -278,7 +278,7 @@ VEC_RULE(vec_math_log) {
 
 VEC_RULE(vec_math_log1p) {
   Math m = math_of(vec, op->type, lanes);
-  return math_log1p(&m, operands[0]);
+  return log1p_of(&m, operands[0]);
 }
 
 /* --- inverse hyperbolic functions --- */
@@ -293,7 +293,7 @@ VEC_RULE(vec_math_asinh) {
   LLVMValueRef bounded = m_select(&d, is_far, one, size), square = m_mul(&d, bounded, bounded);
   LLVMValueRef root = m_sqrt(&d, m_add(&d, square, one));
   LLVMValueRef argument = m_add(&d, bounded, m_div(&d, square, m_add(&d, root, one)));
-  LLVMValueRef result = math_log1p(&d, m_select(&d, is_far, m_sub(&d, size, one), argument));
+  LLVMValueRef result = log1p_of(&d, m_select(&d, is_far, m_sub(&d, size, one), argument));
   result = m_select(&d, is_far, m_add(&d, result, m_const(&d, LN_2)), result);
   return m_from_double(&m, m_copysign(&d, result, x));
 }
@@ -305,7 +305,7 @@ VEC_RULE(vec_math_acosh) {
   LLVMValueRef is_far = m_compare_to(&d, LLVMRealOGT, x, 0x1p28);
   LLVMValueRef t = m_sub(&d, x, m_const(&d, 1));
   LLVMValueRef root = m_sqrt(&d, m_mul(&d, t, m_add(&d, t, m_const(&d, 2))));
-  LLVMValueRef result = math_log1p(&d, m_select(&d, is_far, t, m_add(&d, t, root)));
+  LLVMValueRef result = log1p_of(&d, m_select(&d, is_far, t, m_add(&d, t, root)));
   result = m_select(&d, is_far, m_add(&d, result, m_const(&d, LN_2)), result);
   return m_from_double(&m, m_select(&d, m_compare_to(&d, LLVMRealULT, x, 1), m_nan(&d), result));
 }
@@ -315,6 +315,6 @@ VEC_RULE(vec_math_atanh) {
   Math m = math_of(vec, op->type, lanes), d = math_double(&m);
   LLVMValueRef x = m_in_double(&m, operands[0]), size = m_abs(&d, x);
   LLVMValueRef ratio = m_div(&d, m_add(&d, size, size), m_sub(&d, m_const(&d, 1), size));
-  LLVMValueRef result = m_scale(&d, math_log1p(&d, ratio), 0.5);
+  LLVMValueRef result = m_scale(&d, log1p_of(&d, ratio), 0.5);
   return m_from_double(&m, m_copysign(&d, result, x));
 }
