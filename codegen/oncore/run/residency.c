@@ -351,14 +351,32 @@ static bool is_plain(const Chooser *chooser, int32_t event) {
   return has_all && chooser->tiles[event] == 0 && chooser->rooms[event].bytes == 0;
 }
 
-/* The resident of least worth that is there at |event|, by what it saves for each byte and Kernel; NULL: none. */
-static RunCandidate *least_at(const Chooser *chooser, int32_t event) {
+/* How much |candidate| is to do with |event|'s Kernel. */
+typedef enum Relation { IS_THERE, IS_TOUCHED, IS_OVERWRITTEN } Relation;
+
+/* Overwritten: the Kernel has a result where an operand is. */
+static Relation relation_at(const Chooser *chooser, int32_t event, const RunCandidate *candidate) {
+  bool reads = false, writes = false;
+  for (int32_t t = chooser->touches.begins[event]; t < chooser->touches.begins[event + 1]; t++) {
+    if (chooser->resident_of[t] != candidate) continue;
+    reads = reads || residency_touch(chooser, t)->reads;
+    writes = writes || residency_touch(chooser, t)->writes;
+  }
+  return reads && writes ? IS_OVERWRITTEN : reads || writes ? IS_TOUCHED : IS_THERE;
+}
+
+/* The resident of least worth that is there at |event|, by what it saves for each byte and Kernel, of those that have
+ * the most to do with its Kernel if |touches|; NULL: none. */
+static RunCandidate *least_at(const Chooser *chooser, int32_t event, bool touches) {
   RunCandidate *least = NULL;
   double worth = INFINITY;
+  Relation most = IS_THERE;
   for (int64_t i = 0; i < chooser->there[event].count; i++) {
     RunCandidate *candidate = chooser->there[event].data[i];
     double density = candidate->saved / ((double)residency_aligned_bytes(chooser, candidate) * stay_of(candidate));
-    if (density >= worth) continue;
+    Relation relation = touches ? relation_at(chooser, event, candidate) : IS_THERE;
+    if (relation < most || (relation == most && density >= worth)) continue;
+    most = relation;
     worth = density;
     least = candidate;
   }
@@ -370,20 +388,27 @@ static double plain_cycles(const Chooser *chooser, int32_t event) {
   return cycles_under(chooser, event, &nothing);
 }
 
-/* Cycles of the Kernel of |event| under its interface; infinity: places of residents leave it no room, or so little
- * that it is slower than without any. */
-static double settled_cycles(Chooser *chooser, int32_t event) {
+/* What comes of a Kernel where residents lie. */
+typedef struct Settled {
+  double cycles;    /* infinity: some residents have to go */
+  bool has_no_plan; /* since no plan finds and leaves what the Kernel touches, though its tiles have room */
+} Settled;
+
+/* Of the Kernel of |event| under its interface.  Places of residents leave it no room, or so little that it is slower
+ * than without any, or there is no such plan. */
+static Settled settle_event(Chooser *chooser, int32_t event) {
+  static const Settled has_no_room = {INFINITY, false};
   PlanRoom before = chooser->rooms[event];
   int64_t left = residency_room_left(chooser, event);
   bool is_settled = residency_walked(chooser, event) != 0 && residency_own_bytes(chooser, event) <= left;
-  if (!is_settled && !residency_find_room(chooser, event, left, residency_walked(chooser, event))) return INFINITY;
+  if (!is_settled && !residency_find_room(chooser, event, left, residency_walked(chooser, event))) return has_no_room;
   PlanInterface interface = interface_at(chooser, event, chooser->tiles[event], chooser->limits[event]);
   double cycles = cycles_under(chooser, event, &interface);
   PlanRoom room = chooser->rooms[event];
   bool is_tighter = !plan_room_is_same(room, before) && room.bytes > 0;
-  if (!is_tighter || cycles <= plain_cycles(chooser, event)) return cycles;
+  if (!is_tighter || cycles <= plain_cycles(chooser, event)) return (Settled){cycles, isinf(cycles)};
   chooser->rooms[event] = before;
-  return INFINITY;
+  return has_no_room;
 }
 
 /* What the Kernel of |event| saves that takes |cycles|; nothing where it is as much slower as it may be for what it
@@ -445,10 +470,10 @@ static void drop(Chooser *chooser, RunCandidate *candidate) {
   chooser->has_dropped = true;
 }
 
-/* Gives up what is there at |event|, which takes |cycles|, and has no room.  Returns the last event that may have more
- * room then; -1: it has room, or nothing is there. */
-static int32_t make_room(Chooser *chooser, int32_t event, double cycles) {
-  RunCandidate *least = isinf(cycles) ? least_at(chooser, event) : NULL;
+/* Gives up what is there at |event|, of which |settled| has come.  Returns the last event that may have more room then;
+ * -1: it has room, or nothing is there. */
+static int32_t make_room(Chooser *chooser, int32_t event, Settled settled) {
+  RunCandidate *least = isinf(settled.cycles) ? least_at(chooser, event, settled.has_no_plan) : NULL;
   if (least != NULL) drop(chooser, least);
   return least != NULL ? least->last : -1;
 }
@@ -463,12 +488,12 @@ static bool ask_plans(Chooser *chooser, bool drops_several, double *out_saved) {
   for (int32_t e = 0; e < events && (drops_several || !has_dropped); e++) {
     bool has_no_place = residency_is_over(chooser, e);
     if (e <= freed || chooser->touches.events.data[e].use == NULL || (is_plain(chooser, e) && !has_no_place)) continue;
-    double cycles = has_no_place ? INFINITY : settled_cycles(chooser, e);
-    freed = make_room(chooser, e, cycles);
+    Settled settled = has_no_place ? (Settled){INFINITY, false} : settle_event(chooser, e);
+    freed = make_room(chooser, e, settled);
     has_dropped = has_dropped || freed >= 0;
     if (freed >= 0) continue;
-    chooser->lacks_plan = chooser->lacks_plan || (isinf(cycles) && needs_interface(chooser, e));
-    double saved = saved_cycles(chooser, e, cycles) * times_at(chooser, e);
+    chooser->lacks_plan = chooser->lacks_plan || (isinf(settled.cycles) && needs_interface(chooser, e));
+    double saved = saved_cycles(chooser, e, settled.cycles) * times_at(chooser, e);
     *saved_at(chooser, e) += saved;
     *out_saved += saved;
   }
