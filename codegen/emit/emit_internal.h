@@ -28,11 +28,14 @@ int64_t memory_ahead(const Kernel *kernel, int dim);
 /* Of a |dim| along which it is: whether for |value|, a load in order of much memory. */
 bool memory_is_asked_ahead(const Kernel *kernel, const KernelValue *value, int dim);
 /* How many bytes further on load |value|, contiguous along |dim|, reads at the next index of the outer dim |row|, or
- * where rows are short some indices on; 0: it does not move, is in the scratch, or not contiguous. */
-int64_t memory_row_distance(const Kernel *kernel, const KernelValue *value, int dim, int row);
+ * where rows are short some indices on, or where the next row is read at the same time (|is_early|) two pages from
+ * there; 0: it does not move, is in the scratch, or not contiguous. */
+int64_t memory_row_distance(const Kernel *kernel, const KernelValue *value, int dim, int row, bool is_early);
 /* Whether stage |stage|, walked in lanes along |dim|, may ask for what its loads read at such an index of |row|: much
  * lies in memory, and the second-level cache has room for such rows. */
 bool memory_asks_next_rows(const Kernel *kernel, int stage, int dim, int row);
+/* From which buffer, and modulo what, the scratch of stage |stage|, of which that is true, had better lie apart. */
+RowsApart memory_rows_apart(const Kernel *kernel, int stage, int dim, int row);
 /* The ends of the ranges of |dim| within which all conditions on its index alone are known, the last one its extent; 1
  * when there are none, or too many. */
 int memory_known_ranges(const Kernel *kernel, int dim, int64_t ends[MAX_RANGES]);
@@ -68,6 +71,8 @@ RunStrategy runs_choose(const Kernel *kernel, const LoopStrategy *loops, int lan
 PieceSplit emit_split_choose(const Kernel *kernel, const int *dims, int dim_count, int dim, int64_t extent,
                              int64_t step);
 
+typedef struct FoldNest FoldNest; /* the folds of a stage while its loops are written (emit_fold.c) */
+
 typedef struct KernelEmitter {
   const VecBuilder *vec;
   const Kernel *kernel;
@@ -81,6 +86,8 @@ typedef struct KernelEmitter {
   LLVMValueRef sweep_begin; /* the first column of the tile whose accumulators are in memory; NULL: none is */
   bool is_unrolled;         /* every point by itself, all indices known */
   KernelPoint *behind;      /* where the last stage stands; NULL: where the others do */
+  KernelPoint *early;       /* where the first stage stands, whose folds are |early_nest|; NULL: where the others do */
+  FoldNest *early_nest;
 } KernelEmitter;
 
 /* --- loops (emit_loop.c) --- */
@@ -91,12 +98,17 @@ IndexRange emit_constant_range(const KernelEmitter *emitter, int64_t begin, int6
 /* Computes the values of |stage|, or outside of stages (KERNEL_OUTER), whose dims are all among |known|: those that
  * further loops inside would repeat. */
 void emit_hoist_values(KernelEmitter *emitter, int stage, uint64_t known);
-/* All stages at the current point of the outer dims, but for one that runs behind. */
+/* All stages at the current point of the outer dims, but for those that stand at points of their own. */
 void emit_stages(KernelEmitter *emitter, uint64_t known);
 
 /* |part| of the dim |dim|, walked in lanes: from here to the end of them. */
 void emit_enter_lanes(KernelEmitter *emitter, int dim, const VectorPart *part);
 void emit_leave_lanes(KernelEmitter *emitter);
+/* By how much such a loop goes on. */
+static inline int64_t emit_part_step(const VectorPart *part) {
+  return part->masked != 0 ? part->end - part->begin : part->lanes;
+}
+IndexRange emit_whole_dim(const KernelEmitter *emitter, int dim);
 /* The stores of the stage at the current point.  All values first: a later store must not see what an earlier one
  * wrote. */
 void emit_stores(KernelEmitter *emitter, int stage);
@@ -104,7 +116,21 @@ void emit_stores(KernelEmitter *emitter, int stage);
 /* The loop over the dim of |emitter->loops.runs|, the innermost; values that do not depend on it are known. */
 void emit_runs(KernelEmitter *emitter);
 
-/* --- the last stage a row behind (emit_behind.c) --- */
+/* What the loads of |stage|, which |walk| goes along, will read further on is asked for. */
+void emit_ask_ahead(KernelEmitter *emitter, int stage, const VectorWalk *walk);
+
+/* --- folds (emit_fold.c) --- */
+
+/* The inner loops of |stage|: its folds, whose final values become the point's accumulators, and its stores at each
+ * point. */
+void emit_folds(KernelEmitter *emitter, int stage, uint64_t known);
+/* The parts of that: before the loops, one step of all folds of the stage at the current point in |part| of its walk
+ * and then its stores, after the loops. */
+FoldNest *emit_fold_begin(KernelEmitter *emitter, int stage);
+void emit_fold_step(KernelEmitter *emitter, FoldNest *nest, int part);
+void emit_fold_end(KernelEmitter *emitter, FoldNest *nest);
+
+/* --- the last stage a row behind, the first one a row early (emit_behind.c) --- */
 
 /* Whether the last stage, which stores, may run in the loops of stage |stage|, which computes a row for it. */
 bool behind_matches(const Kernel *kernel, const LoopStrategy *loops, int stage);
@@ -113,6 +139,10 @@ bool behind_matches(const Kernel *kernel, const LoopStrategy *loops, int stage);
 void emit_rows_behind(KernelEmitter *emitter);
 /* The last stage's step in that loop: |part| of the row before, from |index| on. */
 void emit_behind(KernelEmitter *emitter, const VectorPart *part, LLVMValueRef index);
+/* Whether the first stage's folds may be steps of the loops of stage |stage|, in which the last one runs. */
+bool early_matches(const Kernel *kernel, const VecTarget *target, const LoopStrategy *loops, int stage);
+/* The first stage's step in that loop: part |part| of the next row, from |index| on. */
+void emit_early(KernelEmitter *emitter, int part, LLVMValueRef index);
 
 /* The loop over the first dims of the split, which it sets, and indices [0, |extent|) of the split's other dim,
  * |extent| being its end before the rest: as far as this call has to do with them. */

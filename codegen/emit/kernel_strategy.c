@@ -195,7 +195,7 @@ static void choose_loops(const Kernel *kernel, const VecTarget *target, Arena *a
     split = nest_split(kernel, &strategy->loops);
     const LoopStrategy *loops = &strategy->loops;
     strategy->streamed = memory_streamed_buffers(kernel, target, &loops->outer_walk, loops->stage_walks, arena);
-    strategy->scratch_bytes += strategy->loops.sweep.dim >= 0 ? strategy->loops.sweep.bytes : 0;
+    strategy->scratch_bytes += loops->sweep.dim >= 0 ? loops->sweep.bytes : rows_apart_bytes(&loops->apart);
   }
   const LoopStrategy *nest = strategy->form == KERNEL_FORM_LOOPS ? &strategy->loops : NULL;
   bool is_behind = nest != NULL && nest->behind >= 0 && split.dim_count == nest->outer_count;

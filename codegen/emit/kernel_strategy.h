@@ -54,6 +54,18 @@ typedef struct RunStrategy {
   const int32_t *kept;
 } RunStrategy;
 
+/* Rows of the scratch that lie apart from those of buffer |buffer| modulo |period| bytes: a load waits for earlier
+ * stores that have not reached the caches where the low 12 bits of both addresses are the same.  The scratch has so
+ * much more than the rows take that code can move them where it finds them near each other. */
+typedef struct RowsApart {
+  int64_t period; /* a power of two; 0: they lie where they are put */
+  int32_t buffer;
+} RowsApart;
+
+static inline int64_t rows_apart_bytes(const RowsApart *apart) {
+  return apart->period / 8 * 3;
+}
+
 /* How the loops of a Kernel are walked: either an outer dim in lanes, or an inner dim of each stage that has one. */
 typedef struct LoopStrategy {
   VectorWalk outer_walk;
@@ -63,8 +75,10 @@ typedef struct LoopStrategy {
   int64_t fold_strips[KERNEL_MAX_DIMS];    /* by inner dim: sums begin anew every so many indices; 0: they do not */
   int fold_chains;  /* of folds under an outer walk: sums side by side, of every so-manyeth index; a power of two */
   RunStrategy runs; /* of the last outer dim, where there is no outer walk */
-  int behind;  /* in the loops of this stage the last one runs, a point of the outer dims behind; -1: it has its own */
-  double cost; /* of a point of the outer dims, in vector operations */
+  int behind; /* in the loops of this stage the last one runs, a point of the outer dims behind; -1: it has its own */
+  bool early; /* and the first one, a point early */
+  RowsApart apart; /* of a Kernel whose last stage runs behind */
+  double cost;     /* of a point of the outer dims, in vector operations */
 } LoopStrategy;
 
 /* A Kernel that stores along one dim and loads along another, walked in square blocks that are transposed in registers.

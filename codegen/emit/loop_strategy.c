@@ -451,9 +451,27 @@ static void ask_for_rows(const Kernel *kernel, LoopStrategy *strategy, int row) 
   }
 }
 
+#define EARLY_REGISTERS_ABREAST 2 /* three stages in one loop need the others */
+
+/* The same with |lanes| at most. */
+static VectorWalk walk_with_less(const Kernel *kernel, const VecTarget *target, const VectorWalk *walk, int lanes) {
+  if (walk->parts[0].lanes <= lanes) return *walk;
+  VectorWalk less = *walk;
+  less.part_count = 0;
+  split_parts(kernel, target, 0, kernel->dims[walk->dim].extent, lanes, &less);
+  return less;
+}
+
+/* Along its own dim, in the same steps as |other|. */
+static void walk_as(VectorWalk *walk, const VectorWalk *other) {
+  int dim = walk->dim;
+  *walk = *other;
+  walk->dim = dim;
+}
+
 /* While a stage computes functions memory has nothing to do: it asks for the next rows, which other stages read first,
  * and stores what it made of the row before.  Where none does one that finds its rows in the caches asks. */
-static void choose_rows(const Kernel *kernel, LoopStrategy *strategy) {
+static void choose_rows(const Kernel *kernel, const VecTarget *target, int native, LoopStrategy *strategy) {
   int row = -1, stage = 1;
   for (int d = 0; d < kernel->dim_count; d++) {
     if (kernel->dims[d].stage == KERNEL_OUTER) row = d;
@@ -468,9 +486,11 @@ static void choose_rows(const Kernel *kernel, LoopStrategy *strategy) {
   if (memory_asks_next_rows(kernel, stage, walk->dim, row)) walk->ahead_dim = row;
   if (!behind_matches(kernel, strategy, stage)) return;
   strategy->behind = stage;
-  int dim = last->dim;
-  *last = *walk;
-  last->dim = dim;
+  strategy->early = early_matches(kernel, target, strategy, stage);
+  if (strategy->early) *walk = walk_with_less(kernel, target, walk, EARLY_REGISTERS_ABREAST * native);
+  if (strategy->early) walk_as(&strategy->stage_walks[0], walk);
+  walk_as(last, walk);
+  if (walk->ahead_dim >= 0) strategy->apart = memory_rows_apart(kernel, stage, walk->dim, row);
 }
 
 /* Functions that are computed for one point of the outer dims at a time, in what is outside of the stages and in stages
@@ -565,7 +585,7 @@ void loop_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *
     for (int s = 0; s < kernel->stage_count; s++) strategy->stage_walks[s] = (VectorWalk){.dim = -1};
     strategy->sweep = memory_sweep_choose(kernel, &strategy->outer_walk);
   }
-  if (strategy->outer_walk.dim < 0) choose_rows(kernel, strategy);
+  if (strategy->outer_walk.dim < 0) choose_rows(kernel, target, native, strategy);
   fold_chains_choose(kernel, target, strategy);
   order_loops(kernel, strategy);
   strategy->runs = runs_choose(kernel, strategy, native, arena);

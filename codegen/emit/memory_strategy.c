@@ -48,6 +48,8 @@ int memory_stream_count(const Kernel *kernel, int dim) {
 
 /* --- asking ahead --- */
 
+#define PAGE_BYTES 4096
+
 #define AHEAD_BYTES 8192         /* two pages: the hardware stops at the end of each */
 #define STREAMS_AHEAD_BYTES 2048 /* of each of several places at once: further on they push one another out */
 #define AHEAD_FROM_BYTES 4096    /* of a row, at least */
@@ -109,16 +111,18 @@ int64_t memory_ahead(const Kernel *kernel, int dim) {
 }
 
 #define NEXT_ROWS_BYTES 8192                /* at least: two pages, as above */
+#define BESIDE_STORES_BYTES 512             /* lest these are where results have just been stored, modulo a page */
 #define SHORT_ROW_BYTES 512                 /* at least: what shorter ones wait for is not memory */
 #define LONG_ROW_BYTES (INT64_C(256) << 10) /* at most: the second-level cache holds this row too */
 #define ALL_ROWS_BYTES (INT64_C(2) << 20)   /* at least: else it holds them all */
 
-int64_t memory_row_distance(const Kernel *kernel, const KernelValue *value, int dim, int row) {
+int64_t memory_row_distance(const Kernel *kernel, const KernelValue *value, int dim, int row, bool is_early) {
   const KernelBuffer *buffer = &kernel->buffers[value->buffer];
   int64_t along, between, bytes = type_storage_bytes(buffer->type);
   bool is_row = kernel_plain_stride(kernel, value->address, dim, &along) && along == 1;
   if (!is_row || buffer->role == KERNEL_SCRATCH) return 0;
   if (!kernel_plain_stride(kernel, value->address, row, &between)) return 0;
+  if (is_early) return between == 0 ? 0 : between * bytes + NEXT_ROWS_BYTES + BESIDE_STORES_BYTES;
   return between * bytes * ceil_div(NEXT_ROWS_BYTES, kernel->dims[dim].extent * bytes);
 }
 
@@ -127,11 +131,27 @@ bool memory_asks_next_rows(const Kernel *kernel, int stage, int dim, int row) {
   for (int v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
     if (value->kind != KERNEL_LOAD || value->stage != stage) continue;
-    if (memory_row_distance(kernel, value, dim, row) == 0) continue;
+    if (memory_row_distance(kernel, value, dim, row, false) == 0) continue;
     row_bytes += kernel->dims[dim].extent * type_storage_bytes(kernel->buffers[value->buffer].type);
     all_bytes = max_i64(all_bytes, buffer_bytes(kernel, value->buffer));
   }
   return row_bytes >= SHORT_ROW_BYTES && row_bytes <= LONG_ROW_BYTES && all_bytes >= ALL_ROWS_BYTES;
+}
+
+#define LEAST_PERIOD 1024 /* rows at more places in a page are in their way now and then wherever they lie */
+
+RowsApart memory_rows_apart(const Kernel *kernel, int stage, int dim, int row) {
+  for (int v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    int64_t between;
+    if (value->kind != KERNEL_LOAD || value->stage != stage) continue;
+    if (memory_row_distance(kernel, value, dim, row, false) == 0) continue;
+    if (!kernel_plain_stride(kernel, value->address, row, &between)) continue;
+    int64_t bytes = between * type_storage_bytes(kernel->buffers[value->buffer].type);
+    int64_t period = min_i64(bytes & -bytes, PAGE_BYTES);
+    return (RowsApart){.period = period >= LEAST_PERIOD ? period : 0, .buffer = value->buffer};
+  }
+  return (RowsApart){0};
 }
 
 /* --- ranges --- */

@@ -1,7 +1,8 @@
 """Softmax of so many rows that those of one row are divided in the loop that computes the exponentials of the next.
 
 What lies 800 below the largest number of its row has an exponential of 0, so results are 0 and 1 over the number of those that are the largest.  Rows
-that end inside of a register, some of one number and some of NaN, in two dimensions of rows; in the operand's memory as well."""
+that end inside of a register, some of one number and some of NaN, in two dimensions of rows; in the operand's memory as well.  Of more than 2 MiB the
+largest number of the row after that is found in that loop too, and the row of scratch is moved where it lies near, modulo a page, to what is read."""
 
 import math
 import random
@@ -57,3 +58,8 @@ for kind in ("f32", "f64"):
     softmax(module, kind, [64], 300)
     softmax(module, kind, [5, 13], 3000)
     module.run(threads=(1, 2, 5))
+
+for shape in ([2057], 128), ([37, 38], 187):
+    module = Module(f"rows_early_{shape[1]}", FUNCTIONS.replace("KIND", "f64"))
+    softmax(module, "f64", *shape)
+    module.run(threads=(1, 5))
