@@ -201,6 +201,11 @@ static void reach(TileBuilder *builder, int32_t buffer, IndexExpr address) {
   if (upper + 1 > of->element_count) of->element_count = upper + 1;
 }
 
+void tile_limit_buffer(TileBuilder *builder, int32_t buffer, int64_t element_count) {
+  KernelBuffer *of = &builder->draft.buffers.data[buffer];
+  of->element_count = min_i64(of->element_count, element_count);
+}
+
 int32_t tile_add_guarded_load(TileBuilder *builder, int32_t buffer, IndexExpr address, int32_t predicate) {
   KernelValue value = kernel_value_blank(KERNEL_LOAD, builder->draft.buffers.data[buffer].type);
   value.buffer = buffer;

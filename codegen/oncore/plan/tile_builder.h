@@ -76,6 +76,8 @@ IndexExpr tile_whole_index(TileBuilder *builder, IndexExpr expr);
 
 int32_t tile_add_buffer(TileBuilder *builder, KernelBufferRole role, PrimitiveType type, TilePointer pointer);
 int32_t tile_add_load(TileBuilder *builder, int32_t buffer, IndexExpr address);
+/* It has at most so many elements, whatever addresses lead to beyond them under a guard. */
+void tile_limit_buffer(TileBuilder *builder, int32_t buffer, int64_t element_count);
 int32_t tile_add_guarded_load(TileBuilder *builder, int32_t buffer, IndexExpr address, int32_t predicate);
 int32_t tile_add_apply(TileBuilder *builder, HloOpcode opcode, PrimitiveType type, int32_t left, int32_t right);
 int32_t tile_add_final(TileBuilder *builder, int32_t fold);

@@ -145,23 +145,34 @@ static Status check_axes(const TileBuilder *builder, const PlanRef *ref, int32_t
 
 /* --- guarded loads and gathers: the Kernel's load for a range of points --- */
 
-/* The plain part of the address becomes local, its beginning a matter of the pointer; what stands under a division
- * keeps the whole index; run-time parts are scalars, or an element of the index tile.  In the Buffer every index is
- * whole: the pointer is the array's, so that all that is reached is known to be of it. */
-static IndexExpr load_address(TileBuilder *builder, const KernelValue *value, TilePointer *pointer, int32_t index_load,
-                              int64_t element_bytes) {
+/* Whether the pointer of load |value| is the array's and every index whole: in the Buffer, so that all that is reached
+ * is known to be of the array, and where code may read around what is asked for and has to know where the array ends
+ * (codegen/point/point_window.c): under a guard, and by digits of an index. */
+static bool has_whole_indices(const TileBuilder *builder, const KernelValue *value, const TilePointer *pointer) {
+  const IndexAtom *atoms = builder->plan->kernel->space.atoms.data;
+  if (!pointer->is_memory || value->predicate >= 0) return true;
+  for (int i = 0; i < value->address.term_count; i++) {
+    IndexAtomKind kind = atoms[value->address.terms[i].atom].kind;
+    if (kind == INDEX_ATOM_DIV || kind == INDEX_ATOM_MOD) return true;
+  }
+  return false;
+}
+
+/* The address of load |value|.  Unless |is_whole|, its plain part becomes local, its beginning a matter of the pointer;
+ * run-time parts are scalars, or an element of the index tile. */
+static IndexExpr load_address(TileBuilder *builder, const KernelValue *value, bool is_whole, TilePointer *pointer,
+                              int32_t index_load) {
   const Kernel *from = builder->plan->kernel;
   IndexSpace *space = &builder->draft.space;
   IndexExpr address = index_constant(value->address.constant);
-  int64_t index_lower = 0, index_upper = 0;
-  bool is_held = !pointer->is_memory;
+  int64_t index_lower = 0, index_upper = 0, element_bytes = type_storage_bytes(value->type);
   for (int i = 0; i < value->address.term_count; i++) {
     const IndexAtom *atom = &from->space.atoms.data[value->address.terms[i].atom];
     int64_t coefficient = value->address.terms[i].coefficient;
-    if (atom->kind == INDEX_ATOM_DIM && !is_held) {
+    if (atom->kind == INDEX_ATOM_DIM && !is_whole) {
       address = index_add(space, address, index_scale(space, builder->local[atom->number], coefficient));
       tile_move_pointer(builder, pointer, builder->command->points[atom->number].begin, coefficient * element_bytes);
-    } else if (atom->kind == INDEX_ATOM_VALUE && index_load < 0 && is_held) {
+    } else if (atom->kind == INDEX_ATOM_VALUE && index_load < 0 && is_whole) {
       IndexExpr scalar = tile_parameter(builder, tile_plan_scalar(builder, atom));
       address = index_add(space, address, index_scale(space, scalar, coefficient));
     } else if (atom->kind == INDEX_ATOM_VALUE && index_load < 0) {
@@ -207,14 +218,15 @@ static Status build_load(TileBuilder *builder) {
   } else if (!array->is_memory) {
     return mismatch(builder, "a load's source is in memory");
   }
-  int64_t element_bytes = tile_ref_element_bytes(builder->plan, &command->sources[0]);
+  bool is_whole = has_whole_indices(builder, value, &pointer);
   int32_t predicate = -1;
   if (value->predicate >= 0) RETURN_IF_ERROR(tile_copy_value(builder, value->predicate, &predicate));
-  IndexExpr address = load_address(builder, value, &pointer, index_load, element_bytes);
+  IndexExpr address = load_address(builder, value, is_whole, &pointer, index_load);
   int32_t source = tile_add_buffer(builder, KERNEL_OPERAND, value->type, pointer);
   int32_t target =
       tile_add_buffer(builder, KERNEL_RESULT, value->type, tile_ref_pointer(builder, &command->targets[0]));
   int32_t loaded = tile_add_guarded_load(builder, source, address, predicate);
+  if (is_whole) tile_limit_buffer(builder, source, from->buffers[value->buffer].element_count);
   int32_t padding = tile_load_padding(from, command->value);
   if (padding >= 0) RETURN_IF_ERROR(tile_pad(builder, predicate, padding, &loaded));
   kernel_draft_add_stage(&builder->draft);
