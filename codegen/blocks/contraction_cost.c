@@ -105,6 +105,12 @@ bool contraction_reads_panels(const VecTarget *target, const ContractionBlocking
   return target->has_avx2_fma && blocking->rows.size >= LEAST_ROWS_SHORT;
 }
 
+bool contraction_reads_deep_blocks(const VecTarget *target, const ContractionBlocking *blocking) {
+  if (target->keeps_factors || blocking->in_matrix_unit || blocking->group > 1) return false;
+  return contraction_registers_are_lines(blocking) && target->multiplies_by_halves &&
+         blocking->rows.size > MOST_SWEPT_ROWS;
+}
+
 const ContractionPrices *contraction_prices(const Kernel *kernel, const VecTarget *target,
                                             const ContractionBlocking *blocking) {
   bool are_lines = blocking->lanes * type_storage_bytes(blocking->type) >= LINE_BYTES;
@@ -205,8 +211,9 @@ static double rhs_reading_cost(const ContractionBlocking *blocking, const Packin
   /* one row of sums is one more stream wherever it lies */
   bool sums_are_apart = !blocking->sums_in_result || blocking->rows.size == 1;
   bool is_streamed = blocking->block_depth <= STREAMED_DEPTH && along >= PAGE_BYTES / 2 && sums_are_apart;
-  bool is_near = blocking->is_by_panels && blocking->tile_count == 1 && blocking->rhs_in_place;
-  bool is_far = bytes > FAR_BYTES && packing->row_pages > 0 && !is_streamed && !is_near;
+  bool is_in_place = blocking->tile_count == 1 && blocking->rhs_in_place;
+  bool is_asked_for = is_in_place && (blocking->is_by_panels || blocking->is_deep);
+  bool is_far = bytes > FAR_BYTES && packing->row_pages > 0 && !is_streamed && !is_asked_for;
   double line = blocking->packed_by_tile ? blocking->prices->line_of_tile : blocking->prices->line_alone;
   return is_far ? total + bytes / LINE_BYTES * line / rows : total;
 }

@@ -78,6 +78,9 @@ bool contraction_registers_are_lines(const ContractionBlocking *blocking);
  * as they come best from memory, would move all sums at every few of them; and where two threads share the columns each
  * core fetches lines of sums ahead that the other one writes. */
 bool contraction_reads_panels(const VecTarget *target, const ContractionBlocking *blocking);
+/* Whether those of other modules are read in blocks of the depth that are deeper than the streams that the hardware
+ * follows, as the lines are asked for: sums, which move once for each block, cost more. */
+bool contraction_reads_deep_blocks(const VecTarget *target, const ContractionBlocking *blocking);
 /* Those of a processor, for registers of the blocking's lanes. */
 const ContractionPrices *contraction_prices(const Kernel *kernel, const VecTarget *target,
                                             const ContractionBlocking *blocking);

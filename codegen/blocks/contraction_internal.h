@@ -126,6 +126,7 @@ struct ContractionBlocking {
   bool is_far;                     /* what is read in place comes from memory: VecTarget's streams_factors */
   bool is_apart;                   /* it comes from no cache of the core's own: leaves_own_cache */
   bool is_by_panels;               /* of few rows: panel by panel from the last-level cache, contraction_reads_panels */
+  bool is_deep;                    /* of few rows: by deep blocks from further away, contraction_reads_deep_blocks */
   bool rhs_ahead; /* while a panel is multiplied, the rows are asked for of that |panels_ahead| further on */
   int64_t panels_ahead;
   int64_t rows_ahead; /* where it is not 0, they are those of the same panel so many rows of the depth further on */
@@ -394,6 +395,8 @@ LLVMValueRef block_lanes_below(const VecBuilder *vec, LLVMValueRef first, LLVMVa
 
 /* The work of a skinny blocking. */
 void contraction_emit_skinny(ContractionEmitter *emitter);
+
+#define MOST_SWEPT_ROWS 4 /* of the lhs */
 
 /* How many rows of the rhs a sweep may take of a blocking whose tile and place of the rhs are known; 0: it has too many
  * rows or too few columns, or does more than multiply and add. */

@@ -311,7 +311,7 @@ static int64_t row_step(const Kernel *kernel, const ContractionBlocking *blockin
  * multiplications take a cycle, loads do not matter. */
 static bool prefers_pairs(const Kernel *kernel, const VecTarget *target, TileLimit limit,
                           const ContractionBlocking *blocking) {
-  bool are_wanted = blocking->is_by_panels && blocking->rows.size <= ROWS_OF_TILE;
+  bool are_wanted = (blocking->is_by_panels || blocking->is_deep) && blocking->rows.size <= ROWS_OF_TILE;
   if (!target->multiplies_by_halves || limit.whole > 0) return false;
   return are_wanted || contraction_has_far_panels(kernel, blocking);
 }
@@ -323,6 +323,7 @@ static void choose_tile(const Kernel *kernel, const VecTarget *target, TileLimit
   while (lanes > least && lanes / 2 >= blocking->column_run) lanes /= 2;
   blocking->lanes = lanes;
   blocking->is_by_panels = contraction_reads_panels(target, blocking);
+  blocking->is_deep = contraction_reads_deep_blocks(target, blocking);
   if (blocking->in_matrix_unit) {
     contraction_choose_matrix_tile(limit.most_sums < tile_limit(target) ? 2 : 4, blocking);
     return;

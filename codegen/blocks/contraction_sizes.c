@@ -13,7 +13,9 @@
  * by registers that are shorter than a line. */
 #define MULTIPLIED_DEPTH 14
 #define MULTIPLIED_DEPTH_SHORT 8
-#define MANY_ROWS 8 /* from so many on, moving the sums of a block costs more than two streams too many */
+#define DEEP_DEPTH 64
+#define DEEP_DEPTH_FEW 96 /* below MANY_ROWS */
+#define MANY_ROWS 8       /* from so many on, moving the sums of a block costs more than two streams too many */
 #define CACHED_RHS_BYTES (256 << 10)
 /* Of each row that is streamed; with registers that are shorter than a line. */
 #define STREAM_AHEAD_BYTES 768
@@ -46,6 +48,7 @@ static const int64_t depths[] = {512, 320, 256, 192, 128, 96, 64, 48, 32, 16};
 
 static int64_t multiplied_depth(const ContractionBlocking *blocking) {
   if (blocking->sweep_depth > 0) return blocking->sweep_depth;
+  if (blocking->is_deep) return blocking->tile_rows < MANY_ROWS ? DEEP_DEPTH_FEW : DEEP_DEPTH;
   if (!contraction_registers_are_lines(blocking)) return MULTIPLIED_DEPTH_SHORT;
   return blocking->tile_rows < MANY_ROWS ? MULTIPLIED_DEPTH : STREAMED_DEPTH;
 }
@@ -158,7 +161,7 @@ static bool choose_rows_ahead(ContractionBlocking *blocking) {
  * sooner than asking for it takes. */
 static void choose_streams_ahead(ContractionBlocking *blocking) {
   int64_t bytes = type_storage_bytes(blocking->rhs_type);
-  if (!blocking->is_far || blocking->panel_count == 1) return;
+  if ((!blocking->is_far && !blocking->is_deep) || blocking->panel_count == 1) return;
   if (blocking->column_suffix < blocking->columns.count) return;
   int64_t ahead = contraction_registers_are_lines(blocking) ? STREAM_AHEAD_BYTES : STREAM_AHEAD_BYTES_SHORT;
   blocking->rhs_ahead = true;

@@ -14,7 +14,6 @@
 /* Rows of the rhs at once: more are too many streams, fewer too few for the sums that each sweep loads and stores. */
 static const int depths[] = {8, 4};
 #define MOST_SWEPT_DEPTH 8
-#define MOST_SWEPT_ROWS 4
 #define MOST_SWEPT_VECTORS 4
 /* The rows of the sweep after this one are asked for while the second-level cache has room for so many bytes of them;
  * else what is so far on in each row. */
