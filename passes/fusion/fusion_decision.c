@@ -11,8 +11,9 @@ enum {
   FREE_GROUP_LIMIT = 8,
   REPEAT_GROUP_LIMIT = 4,
   MERGE_GROUP_LIMIT = 2,
-  LESS = 4, /* times */
-  DEEP = 16 /* products of a sum */
+  LESS = 4,            /* times */
+  LOOKED_UP_AGAIN = 4, /* times */
+  DEEP = 16            /* products of a sum */
 };
 
 #define YES(text) ((FusionDecision){true, text})
@@ -161,6 +162,24 @@ bool fusion_is_deep_contraction(const HloInstruction *instruction) {
   return outputs > 0 && shape_element_count(rhs) / outputs >= DEEP;
 }
 
+/* Elements of factor |s| of |dot| that are neither summed over nor met by their like in the other factor. */
+static int64_t free_elements(const HloInstruction *dot, int s) {
+  static const HloAttrId lists[2][2] = {{HLO_ATTR_LHS_BATCH_DIMS, HLO_ATTR_LHS_CONTRACTING_DIMS},
+                                        {HLO_ATTR_RHS_BATCH_DIMS, HLO_ATTR_RHS_CONTRACTING_DIMS}};
+  const Shape *shape = dot->operands[s]->shape;
+  int64_t elements = shape_element_count(shape);
+  for (int k = 0; k < 2; k++) {
+    Int64List dims = hlo_instruction_ints(dot, lists[s][k]);
+    for (int64_t i = 0; i < dims.count && elements > 0; i++) elements /= shape->dims[dims.data[i]];
+  }
+  return elements;
+}
+
+bool fusion_reads_factor_once(const HloInstruction *contraction, int operand) {
+  if (contraction->opcode != HLO_DOT || fusion_is_deep_contraction(contraction)) return false;
+  return free_elements(contraction, 1 - operand) == 1;
+}
+
 FusionDecision fusion_can_be_producer(const HloInstruction *instruction) {
   if (instruction->opcode == HLO_REDUCE && !hlo_reduce_is_short(instruction))
     return NO("a reduction is a loop of its own");
@@ -171,11 +190,21 @@ FusionDecision fusion_can_be_producer(const HloInstruction *instruction) {
   return YES("element by element");
 }
 
-/* What is looked up may be computed then, as long as that is not more than all of it; another table is as good. */
+/* Runs of a table, each several times. */
+static bool looks_up_again(const HloInstruction *gather) {
+  Int64List offsets = hlo_instruction_ints(gather, HLO_ATTR_OFFSET_DIMS);
+  bool takes_runs = offsets.count > 0 && int64_list_has(offsets, gather->shape->rank - 1);
+  int64_t table = shape_element_count(gather->operands[0]->shape);
+  return takes_runs && shape_element_count(gather->shape) / LOOKED_UP_AGAIN >= table;
+}
+
+/* What is looked up may be computed then, as long as that is not more than all of it; another table is as good, unless
+ * runs of it are looked up several times. */
 static FusionDecision cross_table(const HloInstruction *gather) {
   const HloInstruction *table = gather->operands[0];
   bool is_part = shape_element_count(gather->shape) <= shape_element_count(table->shape);
-  if (is_part || table->opcode == HLO_GATHER) return YES("only what is looked up is computed");
+  bool is_other = table->opcode == HLO_GATHER && !looks_up_again(gather);
+  if (is_part || is_other) return YES("only what is looked up is computed");
   return NO("a gather reads its operand from memory, several times an element");
 }
 
@@ -367,7 +396,10 @@ static FusionDecision decide_factor(const HloInstruction *producer, const Fusion
   if (use->group_count > 1 && !is_made_of_less(producer, use)) return NO("several kernels need it");
   if (use->map_count > 1) return NO("packed under several index maps");
   if (use->repeated) return NO("used by what is computed more than once already");
-  if (fusion_cost(producer) == FUSION_COST_HIGH) return NO("costly, and a factor may be packed more than once");
+  bool is_fold = fusion_has_nest(producer) || producer->opcode == HLO_REDUCE;
+  bool may_cost = use->is_read_once && !use->expanded && !is_fold;
+  if (fusion_cost(producer) == FUSION_COST_HIGH && !may_cost)
+    return NO("costly, and a factor may be packed more than once");
   *out_repeats = use->expanded;
   return YES("computed where factors are packed");
 }

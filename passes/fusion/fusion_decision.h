@@ -32,6 +32,9 @@ bool fusion_is_contraction(const HloInstruction *instruction);
 bool fusion_has_nest(const HloInstruction *instruction);
 /* A dot or a convolution of all channels with sums so long that what is computed once a column does not count. */
 bool fusion_is_deep_contraction(const HloInstruction *instruction);
+/* |contraction|, a dot of short sums, reads each element of factor |operand| once: the other one has nothing that does
+ * not meet it element by element.  Such a dot is a loop over its result. */
+bool fusion_reads_factor_once(const HloInstruction *contraction, int operand);
 /* |user| reads every element of its operand exactly once, in whatever order. */
 bool fusion_permutes(const HloInstruction *user);
 
@@ -80,6 +83,8 @@ typedef struct FusionUse {
                            are needed once for each column, which stays in cache */
   bool is_summed_end;   /* only a reduction needs it, and it is what a contraction could end with */
   bool is_factor;       /* a contraction reads it, directly or through what is computed for it */
+  bool is_read_once;    /* as a factor: of dots that read each of its elements once (fusion_reads_factor_once), on the
+                           host */
   bool is_ending;       /* at the end of the kernel that makes what it reads (a contraction, a reduction, what is
                            costly) it needs no array of its own either */
 } FusionUse;

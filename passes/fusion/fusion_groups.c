@@ -28,7 +28,7 @@ typedef struct Membership {
   int32_t group;
   int32_t map_count;
   const uint64_t *maps; /* distinct */
-  bool expanded, repeated, is_cut, is_factor, misses_columns, is_looked_up, is_turned;
+  bool expanded, repeated, is_cut, is_factor, is_factor_again, misses_columns, is_looked_up, is_turned;
 } Membership;
 
 typedef struct MembershipList {
@@ -42,8 +42,9 @@ typedef struct Candidate {
   int32_t map_count;
   uint64_t maps[MAP_LIMIT]; /* distinct; more than fit count as MAP_LIMIT, which only generators may have */
   bool expanded, repeated, is_cut, is_factor, misses_columns;
-  bool is_looked_up; /* at places that are known only when it runs */
-  bool is_turned;    /* what lies side by side in it does not where the group stores it */
+  bool is_factor_again; /* of a contraction that reads its elements several times */
+  bool is_looked_up;    /* at places that are known only when it runs */
+  bool is_turned;       /* what lies side by side in it does not where the group stores it */
 } Candidate;
 
 typedef ARRAY(Candidate) CandidateArray;
@@ -116,6 +117,8 @@ static void add_use(Candidate *candidate, const HloInstruction *user, int operan
   candidate->repeated |= from->repeated;
   candidate->is_looked_up |= from->is_looked_up || (operand == 0 && fusion_looks_up(user));
   candidate->is_factor |= from->is_factor || fusion_is_contraction(user);
+  bool reads_again = fusion_is_contraction(user) && !fusion_reads_factor_once(user, operand);
+  candidate->is_factor_again |= from->is_factor_again || reads_again;
   candidate->is_turned |= from->is_turned || fusion_turns(user);
 }
 
@@ -351,6 +354,7 @@ static void join_all(FusionGrouper *grouper, int32_t node) {
                                   .expanded = candidate->expanded,
                                   .is_cut = candidate->is_cut,
                                   .is_factor = candidate->is_factor,
+                                  .is_factor_again = candidate->is_factor_again,
                                   .misses_columns = candidate->misses_columns,
                                   .is_looked_up = candidate->is_looked_up,
                                   .is_turned = candidate->is_turned,
@@ -566,6 +570,7 @@ static bool ends_in_reduction(const FusionGrouper *grouper, const CandidateArray
 
 static FusionUse summary_of(const FusionGrouper *grouper, const CandidateArray *candidates, bool stored) {
   FusionUse use = {.group_count = (int)candidates->count, .stored = stored};
+  use.is_read_once = !machine_has_buffer(grouper->machine);
   for (int64_t i = 0; i < candidates->count; i++) {
     use.map_count = (int)max_i64(use.map_count, candidates->data[i].map_count);
     use.expanded |= candidates->data[i].expanded;
@@ -573,6 +578,7 @@ static FusionUse summary_of(const FusionGrouper *grouper, const CandidateArray *
     use.is_cut |= candidates->data[i].is_cut;
     use.is_reduced |= !ends_in_loop(grouper, candidates->data[i].group);
     use.is_factor |= candidates->data[i].is_factor;
+    use.is_read_once &= !candidates->data[i].is_factor_again;
     use.has_contraction |= group_at(grouper, candidates->data[i].group)->has_contraction;
     use.awaits_devices |= group_at(grouper, candidates->data[i].group)->awaits_devices;
   }

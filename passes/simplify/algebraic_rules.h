@@ -53,6 +53,9 @@ AlgebraicRules algebraic_excess_rules(void);
 /* For the host only, whose `logistic` costs more than an exponential and a quotient.  rules_functions.c */
 AlgebraicRules algebraic_host_function_rules(void);
 
+/* For the host only: a machine with a Buffer loads what one gather takes by itself.  rules_gather.c */
+AlgebraicRules algebraic_host_gather_rules(void);
+
 /* For machines with a Buffer only.  rules_slice.c: every part of a sum of pads would be moved for each element;
  * rules_compare.c: a loop that reads what is there anyway makes it again on the host. */
 AlgebraicRules algebraic_oncore_rules(void);

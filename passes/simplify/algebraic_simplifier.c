@@ -51,6 +51,7 @@ static RuleIndex *index_rules(Arena *arena, const HloPassOptions *options) {
     index_set(index, algebraic_oncore_compare_rules());
   } else {
     index_set(index, algebraic_host_function_rules());
+    index_set(index, algebraic_host_gather_rules());
   }
   return index;
 }
