@@ -52,7 +52,7 @@ ROOMS = {
     "passes/control": PASS,
     "passes/expand": PASS,
     "passes/fusion": PASS,
-    "passes/layout": PASS + ["passes/simplify/algebraic_rules.h"],
+    "passes/layout": PASS + ["passes/simplify/algebraic_rules.h", "passes/control/fixed_parameters.h"],
     "passes/memory": PASS + ["passes/expand/graph_builder.h"],
     "passes/schedule": PASS,
     "passes/simplify": PASS,

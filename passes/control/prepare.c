@@ -5,8 +5,9 @@
  * call to the end, and nothing writes there.  Code makes a function of the call, which runs leave out.
  *
  * A value is prepared where it takes no more bytes than the fixed values that it is made of: a broadcast, or weights of
- * 8 bits as floats, would be more to keep and to read, and stay.  So do views and cuts, which are free, arithmetic of
- * scalars, and what is only moved, unless for products and convolutions. */
+ * 8 bits as floats, would be more to keep and to read, and stay.  So do views, cuts and reversals, which are free,
+ * unless a convolution reads them, arithmetic of scalars, and what is only moved, unless for products and convolutions.
+ */
 #include "base/checked_math.h"
 #include "hlo/analysis/in_place.h"
 #include "passes/control/fixed_parameters.h"
@@ -64,6 +65,16 @@ static bool is_free(const HloInstruction *instruction) {
          hlo_is_view(instruction) || hlo_opcode_info(instruction->opcode)->cost == OP_COST_FREE;
 }
 
+/* A convolution reads its factors from memory: what would cost nothing elsewhere, other than a view, is stored for it.
+ */
+static bool is_stored_for_convolution(const HloInstruction *value) {
+  if (hlo_opcode_has(value->opcode, OP_GIVEN) || hlo_opcode_has(value->opcode, OP_TUPLES) || hlo_is_view(value))
+    return false;
+  for (int i = 0; i < value->user_count; i++)
+    if (value->users[i]->opcode == HLO_CONVOLUTION) return true;
+  return false;
+}
+
 /* Arithmetic of scalars stands between the kernels, and costs nothing. */
 static bool is_scalar_arithmetic(const HloInstruction *value) {
   bool is_scalar = shape_is_scalar(value->shape);
@@ -73,7 +84,8 @@ static bool is_scalar_arithmetic(const HloInstruction *value) {
 
 static bool is_worthwhile(const Preparer *preparer, const HloInstruction *value) {
   int64_t bytes = shape_byte_size(value->shape);
-  return preparer->is_of_parameter[value->id] && !is_free(value) && !is_scalar_arithmetic(value) && bytes > 0 &&
+  bool is_there = is_free(value) && !is_stored_for_convolution(value);
+  return preparer->is_of_parameter[value->id] && !is_there && !is_scalar_arithmetic(value) && bytes > 0 &&
          !preparer->is_result[value->id] && bytes <= preparer->source_bytes[value->id];
 }
 

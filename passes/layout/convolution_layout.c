@@ -6,11 +6,13 @@
  * connect are a group; where a value enters or leaves it stands a transpose, which broadcasts and reductions absorb
  * (rules_shape.c, rules_reduce.c).  A group is turned where its multiplications are many more than the elements that
  * then have to be moved.  Weights count as moved unless they have their features last: those of frameworks that store
- * them so are transposed for a channel-major convolution, which reads what is transposed instead. */
+ * them so are transposed for a channel-major convolution, which reads what is transposed instead.  Those that stay the
+ * same from run to run (--prepare) are moved before any run. */
 #include "base/array.h"
 #include "base/hash_map.h"
 #include "hlo/analysis/narrow_products.h"
 #include "passes/cleanup/control_edges.h"
+#include "passes/control/fixed_parameters.h"
 #include "passes/layout/turned_value.h"
 #include "passes/pipeline/hlo_pass.h"
 #include "passes/simplify/algebraic_rules.h"
@@ -27,9 +29,16 @@ enum {
   NARROW_POSITIONS_PER_WEIGHT = 48
 };
 
+/* Parameters of the entry that stay the same from run to run, by id. */
+typedef struct FixedIds {
+  int32_t limit; /* ids from it on are none */
+  const bool *is_fixed;
+} FixedIds;
+
 typedef struct ConvolutionGroup {
   HloComputation *computation;
   const ControlEdges *control;
+  const FixedIds *fixed;
   Arena *scratch;
   int rank;
   int64_t order[RANK_LIMIT]; /* dimension i of what is made is order[i] of what was */
@@ -78,12 +87,31 @@ static bool has_features_last(const HloInstruction *convolution) {
          stored_dim(convolution, labels->kernel.input_feature) == rank - 2;
 }
 
+/* Code leaves out taps that miss the image at whole rows of positions, which dilated windows have many of, more of them
+ * with the features first. */
+static bool is_dilated(const HloInstruction *convolution) {
+  const Window *window = hlo_instruction_window(convolution);
+  for (int i = 0; window != NULL && i < window->rank; i++)
+    if (window->dims[i].window_dilation > 1) return true;
+  return false;
+}
+
+/* Its weights are moved before any run, if at all. */
+static bool has_fixed_weights(const FixedIds *fixed, const HloInstruction *convolution) {
+  const HloInstruction *weights = convolution->operands[1];
+  while (weights->operand_count == 1 &&
+         shape_element_count(weights->shape) == shape_element_count(weights->operands[0]->shape))
+    weights = weights->operands[0];
+  return weights->id < fixed->limit && fixed->is_fixed[weights->id];
+}
+
 static int64_t position_count(const HloInstruction *convolution) {
   return shape_element_count(convolution->shape) / convolution->shape->dims[1];
 }
 
-static bool is_seed(const HloInstruction *instruction) {
+static bool is_seed(const FixedIds *fixed, const HloInstruction *instruction) {
   if (!is_channel_major(instruction) || shape_element_count(instruction->shape) == 0) return false;
+  if (has_fixed_weights(fixed, instruction) && !is_dilated(instruction)) return true;
   int64_t least = hlo_convolution_is_narrow(instruction) ? NARROW_POSITIONS_PER_WEIGHT : POSITIONS_PER_WEIGHT;
   return has_features_last(instruction) || position_count(instruction) >= least;
 }
@@ -117,7 +145,7 @@ static bool takes_any_order(const HloInstruction *instruction) {
 static bool can_join(const ConvolutionGroup *group, const HloInstruction *instruction) {
   if (!layout_is_plain(instruction) || instruction->shape->rank != group->rank) return false;
   if (control_edges_touch(group->control, instruction)) return false;
-  return is_seed(instruction) || takes_any_order(instruction);
+  return is_seed(group->fixed, instruction) || takes_any_order(instruction);
 }
 
 static void add_member(ConvolutionGroup *group, HloInstruction *instruction) {
@@ -190,7 +218,7 @@ static bool is_worth_it(const ConvolutionGroup *group) {
     }
     if (hlo_instruction_is_root(member)) count_move(member, &seen, &moves);
     if (member->opcode != HLO_CONVOLUTION) continue;
-    if (!has_features_last(member)) moves += elements(member->operands[1]);
+    if (!has_features_last(member) && !has_fixed_weights(group->fixed, member)) moves += elements(member->operands[1]);
     double gain = hlo_convolution_is_narrow(member) ? NARROW_GAIN : 1;
     multiplications += gain * elements(member) * elements(member->operands[1]) / (double)member->shape->dims[1];
   }
@@ -332,7 +360,7 @@ static void turn_group(ConvolutionGroup *group, HloInstruction *const *order, in
 
 /* --- the pass --- */
 
-static bool run_on(HloPassContext *context, HloComputation *computation) {
+static bool run_on(HloPassContext *context, const FixedIds *fixed, HloComputation *computation) {
   int64_t count;
   bool is_changed = false;
   ControlEdges control;
@@ -342,11 +370,11 @@ static bool run_on(HloPassContext *context, HloComputation *computation) {
   int_map_init(&seen, context->scratch);
   for (int64_t i = 0; i < count && hlo_pass_may_rewrite(context); i++) {
     int64_t ignored;
-    if (!is_seed(order[i]) || int_map_find(&seen, (uint64_t)order[i]->id, &ignored)) continue;
+    if (!is_seed(fixed, order[i]) || int_map_find(&seen, (uint64_t)order[i]->id, &ignored)) continue;
     int rank = order[i]->shape->rank;
     ConvolutionGroup *group = ARENA_NEW(context->scratch, ConvolutionGroup);
-    *group =
-        (ConvolutionGroup){.computation = computation, .control = &control, .scratch = context->scratch, .rank = rank};
+    *group = (ConvolutionGroup){
+        .computation = computation, .control = &control, .fixed = fixed, .scratch = context->scratch, .rank = rank};
     for (int d = 0; d < rank; d++) group->order[place(group, d)] = d;
     int_map_init(&group->is_member, context->scratch);
     int_map_init(&group->turned, context->scratch);
@@ -363,8 +391,15 @@ static bool run_on(HloPassContext *context, HloComputation *computation) {
 }
 
 static Status run_convolution_layout(HloPassContext *context, HloModule *module, bool *out_changed) {
+  const HloPassOptions *options = context->options;
+  FixedIds fixed = {0};
+  if (options != NULL && options->fixed_count > 0) {
+    fixed.limit = module->next_instruction_id;
+    RETURN_IF_ERROR(fixed_parameters(context->scratch, module, options->fixed, options->fixed_count, context->diag,
+                                     &fixed.is_fixed));
+  }
   for (int64_t c = 0; c < module->computations.count; c++)
-    *out_changed |= run_on(context, module->computations.data[c]);
+    *out_changed |= run_on(context, &fixed, module->computations.data[c]);
   return STATUS_OK;
 }
 
