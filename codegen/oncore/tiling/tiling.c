@@ -598,14 +598,12 @@ static bool works_whole(const Kernel *kernel) {
          kernel_sorting_stage(kernel) >= 0;
 }
 
-/* Tiles load much again that load more than one of so many parts of what all operands have beyond that. */
-enum { AGAIN_SHARE = 4 };
-
-static bool loads_again(const TilingSearch *search, const Tiling *tiling) {
-  const MachineQueue *queue = &search->machine->queues[tile_step_queue(search->machine, STEP_LOAD)];
+bool tiling_loads_again(const Kernel *kernel, const MachineDescription *machine, const Tiling *tiling) {
+  enum { AGAIN_SHARE = 4 };
+  const MachineQueue *queue = &machine->queues[tile_step_queue(machine, STEP_LOAD)];
   double bytes = 0;
-  for (int32_t b = 0; b < search->kernel->buffer_count; b++) {
-    const KernelBuffer *buffer = &search->kernel->buffers[b];
+  for (int32_t b = 0; b < kernel->buffer_count; b++) {
+    const KernelBuffer *buffer = &kernel->buffers[b];
     if (buffer->role == KERNEL_OPERAND) bytes += (double)(buffer->element_count * type_storage_bytes(buffer->type));
   }
   double once = bytes / queue->bytes_per_cycle;
@@ -657,8 +655,9 @@ Status tiling_search_forms(Arena *arena, const TilingScope *scope, DiagSink *dia
     if (sliding.slide.rows > 1) find_choice(&search, &sliding, out_choices);
   }
   if (forms == 2 && search.has_positions) add_cut_positions(&search, depth, out_choices);
-  bool loads_much = scope->over_folds && out_choices->count > 0 && loads_again(&search, &out_choices->tilings[0]);
-  if (loads_much) add_over_folds(&search, depth, out_choices);
+  bool is_any = scope->over_folds && out_choices->count > 0;
+  if (is_any && tiling_loads_again(kernel, scope->machine, &out_choices->tilings[0]))
+    add_over_folds(&search, depth, out_choices);
   tiling_memo_destroy(search.own);
   RETURN_IF_ERROR(search.status);
   if (out_choices->count > 0) return STATUS_OK;

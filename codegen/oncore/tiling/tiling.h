@@ -174,6 +174,9 @@ typedef struct TilingChoices {
  * deterministic.  STATUS_EXHAUSTED ("oncore-too-small") when the smallest tiles do not fit, naming what they need. */
 MUST_USE Status tiling_search_forms(Arena *arena, const TilingScope *scope, DiagSink *diag, TilingChoices *out_choices);
 
+/* Whether tiles of |tiling|, which has estimates, load much again: a quarter more than all that operands have. */
+bool tiling_loads_again(const Kernel *kernel, const MachineDescription *machine, const Tiling *tiling);
+
 /* Those of products of matrices whose results take the place of their sums alone; none for other Kernels, and where
  * none fits. */
 MUST_USE Status tiling_search_over_folds(Arena *arena, const TilingScope *scope, DiagSink *diag,
