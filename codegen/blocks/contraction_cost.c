@@ -53,6 +53,33 @@ static const ContractionPrices usual_prices = {.call = 24,
                                                .half_scratch = .05,
                                                .most_spared = .05};
 
+/* Where one of 512 bits is, of products that do not: what the core's own caches give comes meanwhile, too, and a call
+ * takes as long as the steps that it holds up. */
+static const ContractionPrices short_by_halves = {.call = 60,
+                                                  .sum = 1,
+                                                  .line_of_second = .04,
+                                                  .line_passing = .2,
+                                                  .line_in_place = .02,
+                                                  .line_across = .8,
+                                                  .near_page = .6,
+                                                  .line_of_memory = 1.5,
+                                                  .line_alone = 160,
+                                                  .line_of_tile = 160,
+                                                  .result_line_of_second = 1.2,
+                                                  .result_line_of_set = 7,
+                                                  .result_line_far = 16,
+                                                  .result_page = 16,
+                                                  .page = 40,
+                                                  .copy = .8,
+                                                  .run = 10,
+                                                  .square = .7,
+                                                  .short_step = 6,
+                                                  .masked_step = 14,
+                                                  .group_far = .4,
+                                                  .element = 2,
+                                                  .half_scratch = .05,
+                                                  .most_spared = .05};
+
 /* Where one of 512 bits is, of products that take long enough to find what they read again: most of what is read comes
  * meanwhile.  From the times of 33 products and convolutions, 14 sizes each, on a Zen 4: these agree with them to 4 %.
  */
@@ -117,7 +144,8 @@ const ContractionPrices *contraction_prices(const Kernel *kernel, const VecTarge
   double products = (double)blocking->rows.size * (double)blocking->columns.size * (double)blocking->depth.size;
   bool is_long = products >= LONG_PRODUCTS && has_plain_depth(kernel, blocking);
   bool are_known = is_long || contraction_has_far_panels(kernel, blocking);
-  return target->multiplies_by_halves && are_lines && are_known ? &prices_by_halves : &usual_prices;
+  if (!target->multiplies_by_halves || !are_lines) return &usual_prices;
+  return are_known ? &prices_by_halves : &short_by_halves;
 }
 
 double contraction_rhs_bytes(const ContractionBlocking *blocking) {

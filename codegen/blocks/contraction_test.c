@@ -72,7 +72,8 @@ static void contraction_with_a_rhs_that_passes_keeps_a_tile(void **state) {
 }
 
 /* A panel of 256 × 32 floats and fourteen rows stay in a first-level cache of 48 KiB: a product that deep is one block,
- * whose sums go through no memory from block to block. */
+ * whose sums go through no memory from block to block.  So it is where one register is multiplied in a cycle, and what
+ * the second-level cache gives comes meanwhile; elsewhere there are several. */
 static void contraction_as_deep_as_a_large_cache_is_one_block(void **state) {
   (void)state;
   Arena *arena = arena_create();
@@ -83,7 +84,8 @@ static void contraction_as_deep_as_a_large_cache_is_one_block(void **state) {
   ContractionBlocking large = blocking_on(&test, "sapphirerapids", LAST_CACHE, INT64_MAX, arena);
   assert_true(large.block_count == 1 && large.lhs_in_place && !large.rhs_in_place);
   assert_int_equal(large.tiles_per_block, 14); /* all: each panel is packed once */
-  assert_true(blocking_on(&test, "znver4", LAST_CACHE, INT64_MAX, arena).block_count > 1);
+  assert_int_equal(blocking_on(&test, "znver4", LAST_CACHE, INT64_MAX, arena).block_count, 1);
+  assert_true(blocking_on(&test, "cascadelake", LAST_CACHE, INT64_MAX, arena).block_count > 1);
   if (has_matrix_unit()) run_limited(&test, expected_results(&test, arena), "sapphirerapids", INT64_MAX);
   arena_destroy(arena);
 }
