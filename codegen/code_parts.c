@@ -334,7 +334,7 @@ static Status compile_part(const PartsRun *run, const CodePart *part, PartResult
   if (status == STATUS_OK) {
     LLVMContextRef context = LLVMContextCreate();
     LLVMModuleRef module = llvm_target_module(&emitter.target, context);
-    emitter.vec = (VecBuilder){context, module, LLVMCreateBuilderInContext(context), NULL};
+    emitter.vec = (VecBuilder){context, module, LLVMCreateBuilderInContext(context), NULL, false};
     status = emit_part(&emitter);
     if (status == STATUS_OK)
       status = llvm_target_emit(&emitter.target, module, LLVM_OUTPUT_OBJECT, result->arena, &diag, &result->object);

@@ -45,7 +45,7 @@ static Status emit_variant(const ModuleEmitter *emitter, int number, EntryFuncti
   const LlvmVariant *variant = &emitter->target->variants[number];
   LLVMContextRef context = LLVMGetModuleContext(emitter->llvm_module);
   LLVMValueRef last = LLVMGetLastFunction(emitter->llvm_module);
-  VecBuilder vec = {context, emitter->llvm_module, LLVMCreateBuilderInContext(context), &variant->vec};
+  VecBuilder vec = {context, emitter->llvm_module, LLVMCreateBuilderInContext(context), &variant->vec, false};
   KernelCoder coder;
   if (emitter->oncore != NULL) {
     oncore_emitter_begin_variant(emitter->oncore, number);

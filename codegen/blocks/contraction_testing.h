@@ -371,7 +371,7 @@ static inline StringView compile(const TestCase *test, const LlvmTarget *target,
                                  const ContractionBlocking *blocking, Arena *arena, DiagSink *diag) {
   LLVMContextRef context = LLVMContextCreate();
   VecBuilder vec = {context, LLVMModuleCreateWithNameInContext("test", context), LLVMCreateBuilderInContext(context),
-                    &target->variants[0].vec};
+                    &target->variants[0].vec, false};
   LLVMSetTarget(vec.module, target->triple);
   LLVMSetModuleDataLayout(vec.module, target->data_layout);
   LLVMTypeRef pointer = LLVMPointerTypeInContext(context, 0), index = LLVMInt64TypeInContext(context),

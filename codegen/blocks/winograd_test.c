@@ -18,7 +18,7 @@ static void fixture_create(Fixture *fixture) {
   LLVMContextRef context = LLVMContextCreate();
   *fixture = (Fixture){.target = {.vector_bits = 128, .register_count = 16}};
   fixture->vec = (VecBuilder){context, LLVMModuleCreateWithNameInContext("test", context),
-                              LLVMCreateBuilderInContext(context), &fixture->target};
+                              LLVMCreateBuilderInContext(context), &fixture->target, false};
 }
 
 static void fixture_destroy(Fixture *fixture) {

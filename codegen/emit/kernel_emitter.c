@@ -186,16 +186,14 @@ static PhaseShare phase_share(const KernelEmitter *emitter, const KernelStrategy
 
 /* Marks the functions after |last|, which are the Kernel's, or takes marks of its parts away.  Parts of a product that
  * only move what it takes and makes are a small share of its time. */
-static void mark_functions(const VecBuilder *vec, const Kernel *kernel, const KernelStrategy *strategy,
-                           LLVMValueRef last) {
-  bool is_short = kernel_cycles(kernel, vec->target) < SHORT_CYCLES;
+static void mark_functions(const VecBuilder *vec, const KernelStrategy *strategy, LLVMValueRef last) {
   bool has_moves = (strategy->form == KERNEL_FORM_CONTRACTION || strategy->form == KERNEL_FORM_WINOGRAD) &&
                    vec->target->has_avx2_fma;
   LLVMValueRef function = last == NULL ? LLVMGetFirstFunction(vec->module) : LLVMGetNextFunction(last);
   for (; function != NULL; function = LLVMGetNextFunction(function)) {
     bool moves =
         has_moves && !LLVMIsDeclaration(function) && ir_function_settle_moves(function, vec->target->vector_bits);
-    ir_function_set_short(function, is_short || moves);
+    ir_function_set_short(function, !vec->takes_long || moves);
   }
 }
 
@@ -235,8 +233,10 @@ static Status emit_kernel(const VecBuilder *vec, const Kernel *kernel, const Ker
 Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const KernelStrategy *strategy, const char *name,
                    DiagSink *diag, KernelCode *out_code) {
   LLVMValueRef last = LLVMGetLastFunction(vec->module);
-  RETURN_IF_ERROR(emit_kernel(vec, kernel, strategy, name, diag, out_code));
-  mark_functions(vec, kernel, strategy, last);
+  VecBuilder own = *vec;
+  own.takes_long = kernel_cycles(kernel, vec->target) >= SHORT_CYCLES;
+  RETURN_IF_ERROR(emit_kernel(&own, kernel, strategy, name, diag, out_code));
+  mark_functions(&own, strategy, last);
   return STATUS_OK;
 }
 

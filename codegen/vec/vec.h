@@ -18,6 +18,7 @@ typedef struct VecBuilder {
   LLVMModuleRef module;
   LLVMBuilderRef builder;
   const VecTarget *target;
+  bool takes_long; /* what is written runs so long that it is worth what LLVM takes longer to compile */
 } VecBuilder;
 
 /* One lane-wise operation (the fields of a KernelValue that matter to it). */

@@ -299,15 +299,27 @@ LLVMValueRef vec_from_memory(const VecBuilder *vec, PrimitiveType type, LLVMValu
   return type == TYPE_F16 ? vec_f16_bits_to_float(vec, value, lanes) : value;
 }
 
+/* Of f32; of two registers of AVX-512 one permutation takes them all, which LLVM does not select singly. */
+static LLVMValueRef upper_halves(const VecBuilder *vec, LLVMValueRef value, int lanes) {
+  LLVMBuilderRef b = vec->builder;
+  bool is_permuted = vec->takes_long && vec->target->has_avx512 && vec->target->has_masks;
+  if (is_permuted && lanes % (vec->target->vector_bits / 16) == 0) {
+    LLVMValueRef halves = bitcast(vec, value, vec_type(vec, TYPE_S16, 2 * lanes));
+    LLVMValueRef places = vec_lane_indices(vec, 32, 2, lanes);
+    places = LLVMConstAdd(places, vec_int(vec, 32, 1, lanes));
+    return LLVMBuildShuffleVector(b, halves, LLVMGetPoison(LLVMTypeOf(halves)), places, "");
+  }
+  LLVMValueRef word =
+      LLVMBuildLShr(b, bitcast(vec, value, vec_type(vec, TYPE_S32, lanes)), vec_int(vec, 32, 16, lanes), "");
+  return LLVMBuildTrunc(b, word, vec_type(vec, TYPE_S16, lanes), "");
+}
+
 LLVMValueRef vec_to_memory(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes) {
   if (type == TYPE_PRED) return LLVMBuildZExt(vec->builder, value, vec_memory_type(vec, type, lanes), "");
   if (vec_is_half(vec, type)) return bitcast(vec, value, vec_type(vec, TYPE_S16, lanes));
   if (type == TYPE_F16) return vec_float_to_f16_bits(vec, value, lanes);
   if (vec_is_narrow_float(type)) return vec_narrow_from_float(vec, type, value, lanes);
-  if (type != TYPE_BF16) return value;
-  LLVMValueRef word =
-      LLVMBuildLShr(vec->builder, bitcast(vec, value, vec_type(vec, TYPE_S32, lanes)), vec_int(vec, 32, 16, lanes), "");
-  return LLVMBuildTrunc(vec->builder, word, vec_type(vec, TYPE_S16, lanes), ""); /* exactly representable */
+  return type == TYPE_BF16 ? upper_halves(vec, value, lanes) : value; /* exactly representable */
 }
 
 /* --- memory --- */

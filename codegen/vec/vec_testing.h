@@ -57,8 +57,8 @@ static inline void vec_test_begin(VecTestModule *module, const char *cpu) {
   LLVMModuleRef code = LLVMModuleCreateWithNameInContext("test", module->context);
   LLVMSetTarget(code, module->target.triple);
   LLVMSetModuleDataLayout(code, module->target.data_layout);
-  module->vec =
-      (VecBuilder){module->context, code, LLVMCreateBuilderInContext(module->context), &module->target.variants[0].vec};
+  module->vec = (VecBuilder){module->context, code, LLVMCreateBuilderInContext(module->context),
+                             &module->target.variants[0].vec, true};
 }
 
 /* How many lanes one register has for |op|. */
