@@ -100,6 +100,18 @@ static void contraction_reads_patches_that_nearly_meet(void **state) {
   arena_destroy(arena);
 }
 
+/* Results that no cache of the core's own keeps are asked for ahead, of weights that stay there nothing is, even in a
+ * module that leaves these caches. */
+static void contraction_of_few_channels_asks_for_results(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  TestCase test = convolution_case(&(ConvolutionShape){224, 3, 64, 7, 2, 3, 1, 1});
+  ContractionBlocking blocking = blocking_on(&test, "znver4", MEMORY, INT64_MAX, arena);
+  assert_true(contraction_strip_gap(&blocking) > 0 && !blocking.rhs_ahead);
+  assert_true(blocking.result_lines > 0);
+  arena_destroy(arena);
+}
+
 typedef struct ChannelMajorShape {
   int64_t size, channels, features, window, stride, pad, dilation;
 } ChannelMajorShape;
@@ -247,6 +259,7 @@ int main(void) {
       cmocka_unit_test(contraction_of_convolutions_is_right),
       cmocka_unit_test(contraction_that_walks_a_window_is_right),
       cmocka_unit_test(contraction_reads_patches_that_nearly_meet),
+      cmocka_unit_test(contraction_of_few_channels_asks_for_results),
       cmocka_unit_test(contraction_of_channel_major_convolution_is_right),
       cmocka_unit_test(contraction_of_turned_convolution_is_right),
       cmocka_unit_test(contraction_of_weight_gradients_is_right),

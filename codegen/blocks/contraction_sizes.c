@@ -31,6 +31,9 @@
 #define RUNS_AHEAD_BYTES 1024
 #define RUNS_SUMS_BYTES (32 << 10)
 #define SECOND_CACHE_SETS 1024
+/* A rhs of so few bytes, read again by so many blocks of tiles, stays in the second-level cache by itself. */
+#define STAYING_BYTES (64 << 10)
+#define STAYING_BLOCKS 8
 #define TILES_IN_TURN 16 /* tiles among which the rows of a panel are few each */
 #define ALIGNMENT 64
 /* So many buy their time without being asked what it is; and so many are none. */
@@ -197,6 +200,13 @@ static void choose_runs(const Kernel *kernel, ContractionBlocking *blocking) {
   blocking->panels_ahead = min_i64(ceil_div(RUNS_AHEAD_BYTES, panel_bytes), blocking->panel_count);
 }
 
+/* A micro-kernel with gaps between strips asks for one thing ahead: results, rather than a rhs that stays. */
+static bool asks_for_results_alone(const ContractionBlocking *blocking) {
+  return contraction_strip_gap(blocking) > 0 && blocking->rhs_in_place &&
+         contraction_rhs_bytes(blocking) <= STAYING_BYTES &&
+         blocking->tile_count > STAYING_BLOCKS * blocking->tiles_per_block;
+}
+
 /* With several tiles there is time to ask for the next panel's rows, too far apart for the hardware to guess.  Those of
  * a small rhs that is read in place stay in the second-level cache, unless the module's other products drive them out.
  */
@@ -212,7 +222,7 @@ static void choose_ahead(const Kernel *kernel, ContractionBlocking *blocking) {
   if (blocking->rhs_kept || blocking->rhs_source < 0 || blocking->panel_count == 1) return;
   if (blocking->group > 1 && !blocking->in_matrix_unit) return;
   bool is_near = !blocking->is_apart && blocking->rhs_in_place && contraction_rhs_bytes(blocking) <= SECOND_CACHE_BYTES;
-  if (is_near || contraction_rhs_passes(blocking)) return;
+  if (is_near || asks_for_results_alone(blocking) || contraction_rhs_passes(blocking)) return;
   blocking->rhs_ahead = contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth) >=
                         blocking->depth.count - blocking->chunk_dim;
   blocking->ahead_in_turn =
