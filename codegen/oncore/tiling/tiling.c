@@ -11,10 +11,10 @@ enum { MAX_CANDIDATES = 64, MAX_ROUNDS = 64, MAX_PERMUTED = 3, GRID_POINTS = 100
 /* Windows that take less than one of so many parts of the Buffer with all positions need not be cut there. */
 enum { POSITIONS_SHARE = 2 };
 
-/* Extents to choose from, per dim, ascending; the last is the whole dim. */
+/* Extents to choose from, per dim of the Kernel, ascending; the last is the whole dim. */
 typedef struct CandidateSet {
   int32_t counts[KERNEL_MAX_DIMS];
-  int64_t candidates[KERNEL_MAX_DIMS][MAX_CANDIDATES];
+  int64_t (*candidates)[MAX_CANDIDATES];
 } CandidateSet;
 
 typedef struct TilingSearch {
@@ -61,6 +61,7 @@ static void add_candidate(TilingSearch *search, int32_t dim, int64_t extent) {
 /* Powers of two, three times those, and equal parts. */
 static void make_candidates(TilingSearch *search, CandidateSet *set, int64_t most_parts) {
   search->set = set;
+  set->candidates = arena_alloc_array(search->scratch, (size_t)search->kernel->dim_count, sizeof *set->candidates);
   for (int32_t dim = 0; dim < search->kernel->dim_count; dim++) {
     int64_t whole = search->kernel->dims[dim].extent;
     add_candidate(search, dim, whole);
