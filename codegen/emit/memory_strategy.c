@@ -344,9 +344,24 @@ static bool store_is_streamed(const Kernel *kernel, const VecTarget *target, con
   return store_is_aligned(kernel, store, walk->dim, elements);
 }
 
+/* What a Kernel reads is at most so small a part of what it writes. */
+#define READ_PART 8
+
+static bool reads_little(const Kernel *kernel) {
+  int64_t read = 0, written = 0;
+  for (int v = 0; v < kernel->value_count; v++) {
+    if (kernel->values[v].kind == KERNEL_LOAD) read += buffer_bytes(kernel, kernel->values[v].buffer);
+  }
+  for (int s = 0; s < kernel->stage_count; s++) {
+    for (int i = 0; i < kernel->stages[s].store_count; i++)
+      written += buffer_bytes(kernel, kernel->stages[s].stores[i].buffer);
+  }
+  return read <= written / READ_PART;
+}
+
 const bool *memory_streamed_buffers(const Kernel *kernel, const VecTarget *target, const VectorWalk *outer_walk,
                                     const VectorWalk *stage_walks, Arena *arena) {
-  if (!target->has_uncached_stores) return NULL;
+  if (!target->has_uncached_stores || (target->owns_whole_lines && reads_little(kernel))) return NULL;
   bool *streamed = ARENA_NEW_ARRAY(arena, bool, kernel->buffer_count), any = false;
   bool *cached = ARENA_NEW_ARRAY(arena, bool, kernel->buffer_count);
   for (int s = 0; s < kernel->stage_count; s++) {

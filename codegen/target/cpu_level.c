@@ -104,9 +104,9 @@ VecTarget cpu_vec_target(const char *features) {
     target.has_byte_permutes = feature_is_given(features, "avx512vbmi");
     target.has_f16_arithmetic = target.has_f16c && feature_is_given(features, "avx512fp16");
     target.has_bf16_pairs = feature_is_given(features, "avx512bf16");
-    /* no feature says so: of those with SSE4a, which AMD alone has, one has this */
-    target.multiplies_by_halves =
-        feature_is_given(features, "sse4a") && !feature_is_given(features, "avx512vp2intersect");
+    target.owns_whole_lines = feature_is_given(features, "sse4a"); /* AMD alone has it */
+    /* no feature says so: of those with SSE4a one has this */
+    target.multiplies_by_halves = target.owns_whole_lines && !feature_is_given(features, "avx512vp2intersect");
     bool has_matrices = feature_is_given(features, "amx-tile");
     target.has_large_caches = has_matrices;
     target.has_matrix_s8 = has_matrices && target.has_vnni && feature_is_given(features, "amx-int8");

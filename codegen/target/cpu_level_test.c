@@ -66,6 +66,8 @@ static void cpu_vec_target_denied_base_takes_the_rest(void **state) {
   assert_false(of_cpu("znver4").has_matrix_bf16 || of_cpu("znver4").has_matrix_s8);
   assert_true(of_cpu("sapphirerapids").has_large_caches);
   assert_false(of_cpu("znver4").has_large_caches || of_cpu("icelake-server").has_large_caches);
+  assert_true(of_cpu("znver4").owns_whole_lines && of_cpu("znver5").owns_whole_lines);
+  assert_false(of_cpu("znver3").owns_whole_lines || of_cpu("x86-64-v4").owns_whole_lines);
   assert_true(of_cpu("znver4").multiplies_by_halves);
   assert_false(of_cpu("znver5").multiplies_by_halves || of_cpu("znver3").multiplies_by_halves);
   assert_false(of_cpu("sapphirerapids").multiplies_by_halves || of_cpu("x86-64-v4").multiplies_by_halves);

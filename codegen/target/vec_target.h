@@ -31,6 +31,9 @@ typedef struct VecTarget {
    * |has_vnni| and |has_bf16_pairs| as well, for where it does not. */
   bool has_matrix_s8, has_matrix_bf16;
   bool has_large_caches; /* 48 KiB of twelve ways and 2 MiB for a core (x86 with AMX); else 32 KiB of eight and less */
+  /* A register that fills a line of a cache is stored there without the line being read, as long as little else is:
+   * what caches still have of it from the last time is then not written twice (AMD with 512 bits). */
+  bool owns_whole_lines;
   bool multiplies_by_halves; /* registers of 512 bits: one in a cycle, where others multiply two (AMD before Zen 5) */
   /* Not the target but the module: products read so much that the last cache does not keep it from one run to the next;
    * that a core's own cache of 2 MB does not; so little that the last cache keeps it beside all else. */
