@@ -128,7 +128,7 @@ static HloInstruction *gather_line(HloInstruction *table, const GatherLine *line
   HloInstruction *operands[] = {table, starts_of_line(line)};
   HloInstruction *result = hlo_computation_add(table->parent, HLO_GATHER, shape, operands, 2, (StringView){0});
   hlo_instruction_set_ints(result, HLO_ATTR_OFFSET_DIMS, offsets, table->shape->rank - is_collapsed);
-  if (is_collapsed) hlo_instruction_set_ints(result, HLO_ATTR_COLLAPSED_SLICE_DIMS, &dimension, 1);
+  hlo_instruction_set_ints(result, HLO_ATTR_COLLAPSED_SLICE_DIMS, &dimension, is_collapsed);
   hlo_instruction_set_ints(result, HLO_ATTR_START_INDEX_MAP, &dimension, 1);
   hlo_instruction_set_int(result, HLO_ATTR_INDEX_VECTOR_DIM, line->rank);
   hlo_instruction_set_ints(result, HLO_ATTR_SLICE_SIZES, sizes, table->shape->rank);
