@@ -72,6 +72,7 @@ static void contraction_that_walks_a_window_is_right(void **state) {
     test.checked_each = 13;
     ContractionBlocking blocking = blocking_on(&test, "znver4", OWN_CACHE, INT64_MAX, arena);
     assert_true(blocking.walks_window);
+    assert_true(blocking_on(&test, "haswell", OWN_CACHE, INT64_MAX, arena).walks_window);
     assert_int_equal(blocking.block_count, cases[i].blocks);
     static const Epilogue epilogues[] = {PLAIN, RESIDUAL, BIAS_MAX};
     for (size_t e = 0; e < sizeof epilogues / sizeof *epilogues; e++) {

@@ -139,7 +139,9 @@ bool contraction_choose_outside(const Kernel *kernel, ContractionBlocking *block
 bool contraction_may_walk_window(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking) {
   const DimList *depth = &blocking->depth, *rows = &blocking->rows;
   WindowWalk *window = &blocking->window;
-  bool has_code = target->multiplies_by_halves && blocking->group == 1 && !blocking->in_matrix_unit &&
+  /* long registers of which two are multiplied in a cycle have not been measured */
+  bool is_known = target->multiplies_by_halves || !target->has_avx512;
+  bool has_code = is_known && blocking->group == 1 && !blocking->in_matrix_unit &&
                   contraction_has_assembly(target, blocking, blocking->tile_rows, blocking->panel_vectors);
   if (!has_code || depth->count < 2 || depth->count > 3 || rows->count == 0) return false;
   *window = (WindowWalk){.channel = depth->dims[depth->count - 1],
