@@ -366,6 +366,10 @@ static void emit_fold_dims(KernelEmitter *emitter, FoldNest *nest, int level, ui
     emit_fold_step(emitter, nest, 0);
     return;
   }
+  if (emitter->loops.taps.dim >= 0 && level + 1 == nest->dim_count) {
+    emit_tap_steps(emitter, nest, nest->stage, known);
+    return;
+  }
   if (emitter->is_unrolled || has_few_steps(emitter, nest, level)) {
     emit_fold_steps(emitter, nest, level, known);
     return;
@@ -395,6 +399,7 @@ static void order_inner_dims(const KernelEmitter *emitter, FoldNest *nest) {
     if (kernel->dims[d].stage == nest->stage && d != walk->dim) nest->dims[nest->dim_count++] = d;
   }
   nest->part_count = walk->dim < 0 && !emitter->is_unrolled ? emitter->loops.fold_chains : 1;
+  if (emitter->loops.taps.dim >= 0) nest->part_count = emitter->place_count;
   if (walk->dim < 0) return;
   nest->dims[nest->dim_count++] = walk->dim;
   nest->part_count = walk->part_count;
@@ -524,6 +529,21 @@ void emit_fold_end(KernelEmitter *emitter, FoldNest *nest) {
           is_one ? *accumulator_slot(emitter, nest, 0, f) : combine_parts(emitter, nest, f);
     }
   }
+}
+
+void emit_fold_take(KernelEmitter *emitter, const FoldNest *nest, int place) {
+  for (int f = 0; f < emitter->kernel->fold_count; f++) {
+    if (is_folded_here(emitter, nest, f)) emitter->point.accumulators[f] = *accumulator_slot(emitter, nest, place, f);
+  }
+}
+
+int emit_fold_slots(KernelEmitter *emitter, FoldNest *nest, LLVMValueRef ***out_slots) {
+  *out_slots = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef *, slot_count_of(emitter, nest->part_count));
+  return collect_slots(emitter, nest, 0, nest->part_count, *out_slots);
+}
+
+void emit_fold_loops(KernelEmitter *emitter, FoldNest *nest, uint64_t known) {
+  emit_fold_dims(emitter, nest, 0, known);
 }
 
 void emit_folds(KernelEmitter *emitter, int stage, uint64_t known) {

@@ -58,6 +58,13 @@ bool fold_is_sum(const Kernel *kernel, int fold);
 /* The strips and chains of folds (kernel_strategy.h) of |strategy|, whose walks are chosen. */
 void fold_chains_choose(const Kernel *kernel, const VecTarget *target, LoopStrategy *strategy);
 
+/* --- taps (emit_taps.c) --- */
+
+/* Whether and how results of folds under the outer walk |walk| are computed side by side.  |arena| holds the strategy.
+ */
+bool taps_choose(const Kernel *kernel, const VecTarget *target, const VectorWalk *walk, Arena *arena,
+                 TapStrategy *out_taps);
+
 /* --- runs of points that come one after the other (emit_runs.c) --- */
 
 /* Whether and how the innermost of |loops|, which has no lanes, is walked so.  |lanes|: of a register.  |arena| holds
@@ -82,6 +89,8 @@ typedef struct KernelEmitter {
   PieceSplit split;
   IndexRange pieces;        /* what this call does */
   KernelPoint point;        /* where the loops stand */
+  LLVMValueRef first_place; /* with taps: the first of those that are side by side; */
+  int place_count;          /* and how many are */
   LLVMValueRef scratch;     /* of sweeps: the accumulators */
   LLVMValueRef sweep_begin; /* the first column of the tile whose accumulators are in memory; NULL: none is */
   bool is_unrolled;         /* every point by itself, all indices known */
@@ -129,6 +138,24 @@ void emit_folds(KernelEmitter *emitter, int stage, uint64_t known);
 FoldNest *emit_fold_begin(KernelEmitter *emitter, int stage);
 void emit_fold_step(KernelEmitter *emitter, FoldNest *nest, int part);
 void emit_fold_end(KernelEmitter *emitter, FoldNest *nest);
+/* With taps, in that order's place for each result: the final values of that at |place| become the point's
+ * accumulators. */
+void emit_fold_take(KernelEmitter *emitter, const FoldNest *nest, int place);
+/* Where the current values of all accumulators stand; their number. */
+int emit_fold_slots(KernelEmitter *emitter, FoldNest *nest, LLVMValueRef ***out_slots);
+/* All loops of the stage, between those two. */
+void emit_fold_loops(KernelEmitter *emitter, FoldNest *nest, uint64_t known);
+
+/* --- taps (emit_taps.c) --- */
+
+/* The loop over places, in parts, whose body is |emit_body|, a level further inside; |known| are the dims that stand
+ * still, without the places. */
+void emit_tap_places(KernelEmitter *emitter, int level, uint64_t known,
+                     void (*emit_body)(KernelEmitter *emitter, int level, uint64_t known));
+/* All stages at the places that are side by side. */
+void emit_tap_stages(KernelEmitter *emitter, uint64_t known);
+/* The steps of the innermost loop of |nest|, the folds of stage |stage|, at all of those places. */
+void emit_tap_steps(KernelEmitter *emitter, FoldNest *nest, int stage, uint64_t known);
 
 /* --- the last stage a row behind, the first one a row early (emit_behind.c) --- */
 

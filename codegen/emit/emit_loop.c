@@ -103,6 +103,10 @@ static bool stage_has_folds(const Kernel *kernel, int stage) {
 }
 
 void emit_stages(KernelEmitter *emitter, uint64_t known) {
+  if (emitter->loops.taps.dim >= 0) {
+    emit_tap_stages(emitter, known);
+    return;
+  }
   const Kernel *kernel = emitter->kernel;
   int stage_count = kernel->stage_count - (emitter->behind != NULL);
   for (int s = emitter->early != NULL; s < stage_count; s++) {
@@ -217,6 +221,10 @@ static void emit_outer(KernelEmitter *emitter, int level, uint64_t known) {
     return;
   }
   int dim = strategy->outer[level];
+  if (dim == strategy->taps.dim) {
+    emit_tap_places(emitter, level + 1, known, emit_outer);
+    return;
+  }
   known |= UINT64_C(1) << dim;
   if (emitter->is_unrolled) {
     emit_points(emitter, level, known);
@@ -238,7 +246,7 @@ static void emit_outer(KernelEmitter *emitter, int level, uint64_t known) {
 
 PieceSplit nest_split(const Kernel *kernel, const LoopStrategy *strategy) {
   const VectorWalk *walk = &strategy->outer_walk;
-  int first = strategy->outer_count - (walk->dim >= 0);
+  int first = strategy->outer_count - (walk->dim >= 0) - (strategy->taps.dim >= 0);
   if (walk->dim < 0 || walk->is_cut) return emit_split_choose(kernel, strategy->outer, first, -1, 0, 1);
   return emit_split_choose(kernel, strategy->outer, first, walk->dim, walk->parts[0].end, walk->parts[0].lanes);
 }

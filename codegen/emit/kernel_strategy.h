@@ -66,12 +66,31 @@ static inline int64_t rows_apart_bytes(const RowsApart *apart) {
   return apart->period / 8 * 3;
 }
 
+/* Places [begin, end) of a TapStrategy, |places| at a time. */
+typedef struct TapPart {
+  int64_t begin, end; /* one step: code without a loop, in which every condition on the place is known */
+  int places;
+} TapPart;
+
+/* Folds of a few steps under an outer walk, the taps of a depthwise convolution for example: results at neighbouring
+ * places are folded side by side. */
+#define TAP_MOST_PARTS 4
+typedef struct TapStrategy {
+  int dim;                      /* the places, an outer dim: the last one beside that of the walk; -1: not this way */
+  int tap;                      /* the innermost dim of the stage that folds */
+  int64_t place_step, tap_step; /* what is read depends on place_step · place + tap_step · tap, both positive, */
+  const bool *shared;           /* by value: whether that is all that it depends on of these two dims */
+  int part_count;
+  TapPart parts[TAP_MOST_PARTS];
+} TapStrategy;
+
 /* How the loops of a Kernel are walked: either an outer dim in lanes, or an inner dim of each stage that has one. */
 typedef struct LoopStrategy {
   VectorWalk outer_walk;
   VectorWalk *stage_walks;                 /* by stage */
   int outer_count, outer[KERNEL_MAX_DIMS]; /* loop order; an outer vector dim is last */
   SweepStrategy sweep;                     /* of the main part of the outer walk */
+  TapStrategy taps;                        /* of the loop around the outer walk */
   int64_t fold_strips[KERNEL_MAX_DIMS];    /* by inner dim: sums begin anew every so many indices; 0: they do not */
   int fold_chains;  /* of folds under an outer walk: sums side by side, of every so-manyeth index; a power of two */
   RunStrategy runs; /* of the last outer dim, where there is no outer walk */

@@ -561,8 +561,12 @@ static void order_loops(const Kernel *kernel, LoopStrategy *strategy) {
 }
 
 static void no_walks(const Kernel *kernel, Arena *arena, LoopStrategy *strategy) {
-  *strategy = (LoopStrategy){
-      .outer_walk = {.dim = -1}, .sweep = {.dim = -1}, .runs = {.dim = -1}, .fold_chains = 1, .behind = -1};
+  *strategy = (LoopStrategy){.outer_walk = {.dim = -1},
+                             .sweep = {.dim = -1},
+                             .runs = {.dim = -1},
+                             .taps = {.dim = -1},
+                             .fold_chains = 1,
+                             .behind = -1};
   strategy->stage_walks = ARENA_NEW_ARRAY(arena, VectorWalk, kernel->stage_count);
   for (int s = 0; s < kernel->stage_count; s++) strategy->stage_walks[s] = (VectorWalk){.dim = -1};
 }
@@ -570,6 +574,14 @@ static void no_walks(const Kernel *kernel, Arena *arena, LoopStrategy *strategy)
 void loop_strategy_scalar(const Kernel *kernel, Arena *arena, LoopStrategy *out_strategy) {
   no_walks(kernel, arena, out_strategy);
   order_loops(kernel, out_strategy);
+}
+
+/* Results side by side take one register each. */
+static void choose_taps(const Kernel *kernel, const VecTarget *target, int native, Arena *arena,
+                        LoopStrategy *strategy) {
+  VectorWalk *walk = &strategy->outer_walk;
+  if (walk->dim < 0 || walk->is_cut || strategy->sweep.dim >= 0 || strategy->fold_chains > 1) return;
+  if (taps_choose(kernel, target, walk, arena, &strategy->taps)) *walk = walk_with_less(kernel, target, walk, native);
 }
 
 void loop_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *arena, LoopStrategy *out_strategy) {
@@ -587,6 +599,7 @@ void loop_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *
   }
   if (strategy->outer_walk.dim < 0) choose_rows(kernel, target, native, strategy);
   fold_chains_choose(kernel, target, strategy);
+  choose_taps(kernel, target, native, arena, strategy);
   order_loops(kernel, strategy);
   strategy->runs = runs_choose(kernel, strategy, native, arena);
 }

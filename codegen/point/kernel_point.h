@@ -17,6 +17,12 @@ typedef struct KnownValue {
   bool is_vector;
 } KnownValue;
 
+/* Indices [begin, end) of a dim; equal: not known. */
+typedef struct KernelDimRange {
+  int dim;
+  int64_t begin, end;
+} KernelDimRange;
+
 typedef struct KernelPoint {
   const VecBuilder *vec;
   const Kernel *kernel;
@@ -27,6 +33,7 @@ typedef struct KernelPoint {
   int lanes;                          /* of the vector dim where the builder stands; 1 outside of it */
   int vector_dim;                     /* the dim that is walked in these lanes; one lane: does not matter */
   int64_t vector_begin, vector_end;   /* its indices in the loop that the builder is in; equal: not known */
+  KernelDimRange within;              /* in the loop that the builder is in: those of another dim */
   LLVMValueRef mask;                  /* active lanes, NULL: all */
   int32_t assumed;                    /* a predicate that is true where the builder stands; -1: none */
   const bool *streamed;               /* NULL; or by buffer, whether stores of whole registers pass the caches by */
@@ -101,6 +108,11 @@ AccessKind point_access_kind(const KernelPoint *point, IndexExpr expr);
 
 /* True when |expr| moves by a constant, |*out_stride|, from one index of |dim| to the next. */
 bool kernel_plain_stride(const Kernel *kernel, IndexExpr expr, int dim, int64_t *out_stride);
+
+typedef enum KernelTest { KERNEL_TEST_OPEN, KERNEL_TEST_FALSE, KERNEL_TEST_TRUE } KernelTest;
+/* What |value| is within |range|, wherever other dims stand; open where |range| is not known, or it is no IN_RANGE of
+ * plain terms, one of them that of the dim. */
+KernelTest kernel_range_test(const Kernel *kernel, const KernelValue *value, KernelDimRange range);
 
 /* --- windows (point_window.c) --- */
 

@@ -1,3 +1,4 @@
+#include "base/checked_math.h"
 #include "codegen/point/kernel_point.h"
 
 /* Addresses of a Kernel at a point: whether they are uniform, contiguous or scattered over the lanes, and their
@@ -59,6 +60,25 @@ bool kernel_plain_stride(const Kernel *kernel, IndexExpr expr, int dim, int64_t 
   if (index_depends_nonlinearly(&kernel->space, expr, dim) || has_value_along(kernel, expr, dim)) return false;
   *out_stride = index_dim_coefficient(&kernel->space, expr, dim);
   return true;
+}
+
+KernelTest kernel_range_test(const Kernel *kernel, const KernelValue *value, KernelDimRange range) {
+  bool has_dim = false;
+  int64_t least = value->address.constant, most = least;
+  if (value->kind != KERNEL_IN_RANGE || range.begin == range.end) return KERNEL_TEST_OPEN;
+  for (int i = 0; i < value->address.term_count; i++) {
+    const IndexTerm *term = &value->address.terms[i];
+    const IndexAtom *atom = &kernel->space.atoms.data[term->atom];
+    if (atom->kind != INDEX_ATOM_DIM) return KERNEL_TEST_OPEN;
+    bool is_dim = atom->number == range.dim;
+    int64_t first = is_dim ? range.begin : 0, last = is_dim ? range.end - 1 : kernel->dims[atom->number].extent - 1;
+    least += min_i64(first * term->coefficient, last * term->coefficient);
+    most += max_i64(first * term->coefficient, last * term->coefficient);
+    has_dim |= is_dim;
+  }
+  if (!has_dim) return KERNEL_TEST_OPEN;
+  if (value->lower <= least && most < value->upper) return KERNEL_TEST_TRUE;
+  return most < value->lower || least >= value->upper ? KERNEL_TEST_FALSE : KERNEL_TEST_OPEN;
 }
 
 int kernel_stores_in_turn(const Kernel *kernel, int stage, int number, int dim) {

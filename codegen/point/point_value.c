@@ -188,19 +188,16 @@ static LLVMValueRef index_as_type(KernelPoint *point, const KernelValue *value, 
   return width > bits ? LLVMBuildSExt(vec->builder, index, type, "") : index;
 }
 
-/* Where all indices of the dim in lanes are on one side of the test: true or false in all lanes; else NULL. */
+/* Where all indices of the dim in lanes, or those of the loop around, are on one side of the test: true or false in all
+ * lanes; else NULL. */
 static LLVMValueRef known_test(const KernelPoint *point, const KernelValue *value, int lanes) {
-  if (value->kind != KERNEL_IN_RANGE || value->address.term_count != 1) return NULL;
-  if (point->vector_begin == point->vector_end) return NULL;
-  const IndexTerm *term = &value->address.terms[0];
-  const IndexAtom *atom = &point->kernel->space.atoms.data[term->atom];
-  if (atom->kind != INDEX_ATOM_DIM || atom->number != point->vector_dim) return NULL;
-  int64_t ends[] = {point->vector_begin * term->coefficient, (point->vector_end - 1) * term->coefficient};
-  int64_t least = value->address.constant + min_i64(ends[0], ends[1]);
-  int64_t most = value->address.constant + max_i64(ends[0], ends[1]);
+  KernelDimRange in_lanes = {point->vector_dim, point->vector_begin, point->vector_end};
+  KernelTest test = KERNEL_TEST_OPEN;
+  if (value->address.term_count == 1) test = kernel_range_test(point->kernel, value, in_lanes);
+  if (test == KERNEL_TEST_OPEN) test = kernel_range_test(point->kernel, value, point->within);
+  if (test == KERNEL_TEST_OPEN) return NULL;
   LLVMTypeRef type = vec_type(point->vec, TYPE_PRED, lanes);
-  if (value->lower <= least && most < value->upper) return LLVMConstAllOnes(type);
-  return most < value->lower || least >= value->upper ? LLVMConstNull(type) : NULL;
+  return test == KERNEL_TEST_TRUE ? LLVMConstAllOnes(type) : LLVMConstNull(type);
 }
 
 /* lower <= x < upper as one unsigned comparison, or x % upper == 0. */

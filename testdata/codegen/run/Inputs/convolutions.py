@@ -67,3 +67,10 @@ run("dilated", [dict(n=n, h=h, ci=ci, co=co, k=k, pad=pad, base=base, stride=str
 run("dilated_twice", [dict(n=1, h=4, ci=4, co=8, k=3, pad=(1, 2), base=2, dilation=dilation, **order) for order in both for dilation in (2, 3)])
 run("groups", [dict(n=n, h=6, ci=ci, co=co, k=3, pad=(1, 1), groups=groups, batch_groups=batch_groups, **order) for order in both
                for n, ci, co, groups, batch_groups in ((1, 8, 32, 2, 1), (2, 12, 12, 3, 1), (1, 16, 16, 16, 1), (1, 16, 32, 16, 1), (4, 4, 16, 1, 2), (4, 3, 8, 1, 4))])
+# several neighbouring results of a channel at once: windows that reach beyond the array on both sides, by more than one group of results, with steps and gaps
+run("depthwise", [dict(n=n, h=h, ci=c, co=c, groups=c, k=k, pad=pad, stride=stride, dilation=dilation, base=base)
+                  for n, h, c, k, pad, stride, dilation, base in (
+                      (1, 14, 20, 3, (1, 1), 1, 1, 1), (2, 9, 16, 3, (0, 0), 1, 1, 1), (1, 13, 19, 3, (0, 1), 2, 1, 1), (1, 9, 8, 5, (2, 2), 1, 1, 1),
+                      (1, 12, 8, 3, (2, 2), 1, 2, 1), (1, 12, 8, 3, (9, 1), 1, 1, 1), (1, 12, 8, 3, (-2, 3), 1, 1, 1), (1, 17, 8, 2, (1, 0), 3, 1, 1),
+                      (1, 7, 8, 3, (1, 1), 1, 1, 2), (1, 11, 4, 3, (1, 1), 2, 3, 1), (1, 8, 33, 7, (3, 3), 1, 1, 1))])
+run("depthwise_reversed", [dict(n=1, h=9, ci=8, co=8, groups=8, k=3, pad=(1, 1), reversal=1)])
