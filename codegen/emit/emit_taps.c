@@ -9,9 +9,13 @@
 enum {
   MOST_TAPS = 8, /* of the innermost dim: steps stand one after the other */
   MOST_PLACES = 8,
-  MOST_DISTANCE = 8, /* of windows and taps: what is further apart shares nothing */
+  MOST_UNIFORM_REGISTERS = 2, /* of results in lanes that all read one element: more of them share it as well */
+  SET_BYTES = 4096,           /* lines so far apart are in one another's way in the first-level cache */
+  MOST_DISTANCE = 8,          /* of windows and taps: what is further apart shares nothing */
   LEAST_PLACES = 4,
-  LEAST_ROWS = 4,  /* of the loops around, for threads to share */
+  LEAST_STEPS = 3, /* of a fold: shorter ones wait for their stores, which had better go in order */
+  LEAST_ROWS = 4,  /* of the loops around, for threads to share, or as many runs of LANES_OF_PIECE in lanes */
+  LANES_OF_PIECE = 64,
   MOST_STEPS = 64, /* of one body */
   MOST_BODY_VALUES = 800
 };
@@ -38,15 +42,17 @@ static int only_folding_stage(const Kernel *kernel) {
 
 /* The last of the outer dims that are not walked in lanes, and the innermost one of |stage|. */
 static bool find_dims(const Kernel *kernel, const VectorWalk *walk, int stage, TapStrategy *taps) {
-  double rows = 1;
+  double rows = 1, steps = 1;
   for (int d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].stage == stage) steps *= (double)kernel->dims[d].extent;
     if (kernel->dims[d].stage == stage && kernel_dim_is_innermost(kernel, d)) taps->tap = d;
     if (kernel->dims[d].stage != KERNEL_OUTER || d == walk->dim) continue;
     if (!kernel_dim_is_parallel(&kernel->dims[d])) return false;
     if (taps->dim >= 0) rows *= (double)kernel->dims[taps->dim].extent;
     taps->dim = d;
   }
-  if (taps->dim < 0 || taps->tap < 0 || rows < LEAST_ROWS) return false;
+  if (taps->dim < 0 || taps->tap < 0 || steps < LEAST_STEPS) return false;
+  if (rows < LEAST_ROWS && kernel->dims[walk->dim].extent < LEAST_ROWS * LANES_OF_PIECE) return false;
   return kernel->dims[taps->dim].extent >= LEAST_PLACES && kernel->dims[taps->tap].extent <= MOST_TAPS;
 }
 
@@ -92,8 +98,20 @@ static void find_shared(const Kernel *kernel, const TapStrategy *taps, bool *sha
   }
 }
 
+/* Whether |value|, a load of a window, had better be walked place by place.  A register that is part of a line comes
+ * back for the rest of it. */
+static bool is_better_alone(const Kernel *kernel, const VecTarget *target, const VectorWalk *walk,
+                            const KernelValue *value, const TapStrategy *taps) {
+  int64_t stride, native = target->vector_bits / emit_widest_element(kernel, target);
+  if (!depends_on(value, walk->dim)) return kernel->dims[walk->dim].extent > MOST_UNIFORM_REGISTERS * native;
+  if (!kernel_plain_stride(kernel, value->address, taps->dim, &stride)) return true;
+  int64_t bytes = type_storage_bytes(kernel->buffers[value->buffer].type);
+  return native * bytes < LINE_BYTES && stride * bytes % SET_BYTES == 0;
+}
+
 /* What the fold reads: windows that places share, and at least one factor that is the same for all of them. */
-static bool reads_windows(const Kernel *kernel, const VectorWalk *walk, int stage, TapStrategy *taps, Arena *arena) {
+static bool reads_windows(const Kernel *kernel, const VecTarget *target, const VectorWalk *walk, int stage,
+                          TapStrategy *taps, Arena *arena) {
   bool has_window = false, has_factor = false;
   for (int32_t v = 0; v < kernel->value_count && !has_window; v++) {
     const KernelValue *value = &kernel->values[v];
@@ -107,8 +125,9 @@ static bool reads_windows(const Kernel *kernel, const VectorWalk *walk, int stag
   for (int32_t v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
     if (value->kind != KERNEL_LOAD || value->stage != stage) continue;
-    if (depends_on(value, taps->dim) && !shared[v]) return false;
-    has_factor |= !depends_on(value, taps->dim) && depends_on(value, walk->dim) && depends_on(value, taps->tap);
+    bool is_window = depends_on(value, taps->dim);
+    if (is_window && (!shared[v] || is_better_alone(kernel, target, walk, value, taps))) return false;
+    has_factor |= !is_window && depends_on(value, walk->dim) && depends_on(value, taps->tap);
   }
   for (int f = 0; f < kernel->fold_count; f++) {
     if (depends_on(&kernel->values[kernel->folds[f].seed], taps->dim)) return false;
@@ -166,7 +185,7 @@ bool taps_choose(const Kernel *kernel, const VecTarget *target, const VectorWalk
   TapStrategy taps = {.dim = -1, .tap = -1};
   int stage = only_folding_stage(kernel);
   if (stage < 0 || walk->dim < 0 || !find_dims(kernel, walk, stage, &taps)) return false;
-  if (!reads_windows(kernel, walk, stage, &taps, arena)) return false;
+  if (!reads_windows(kernel, target, walk, stage, &taps, arena)) return false;
   int64_t places = places_abreast(kernel, target, stage, &taps);
   if (places < LEAST_PLACES || !split_places(kernel, places, &taps)) return false;
   *out_taps = taps;
@@ -309,7 +328,9 @@ void emit_tap_steps(KernelEmitter *emitter, FoldNest *nest, int stage, uint64_t 
   int64_t steps = kernel->dims[emitter->loops.taps.tap].extent;
   taps.factors = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, steps * kernel->value_count);
   compute_factors(&taps, known);
-  int32_t condition = emitter->vec->takes_long ? shared_condition(&taps) : -1;
+  /* without masks a load under a condition is a branch */
+  bool asks_once = emitter->vec->takes_long || !emitter->vec->target->has_masks;
+  int32_t condition = asks_once ? shared_condition(&taps) : -1;
   if (condition >= 0) {
     emit_taps_on_condition(&taps, condition);
   } else {
