@@ -7,7 +7,7 @@
 /* --- choice --- */
 
 enum {
-  MOST_TAPS = 8, /* of the innermost dim: steps stand one after the other */
+  MOST_TAPS = 12, /* of the innermost dim: steps stand one after the other */
   MOST_PLACES = 8,
   MOST_UNIFORM_REGISTERS = 2, /* of results in lanes that all read one element: more of them share it as well */
   SET_BYTES = 4096,           /* lines so far apart are in one another's way in the first-level cache */
@@ -16,7 +16,7 @@ enum {
   LEAST_STEPS = 3, /* of a fold: shorter ones wait for their stores, which had better go in order */
   LEAST_ROWS = 4,  /* of the loops around, for threads to share, or as many runs of LANES_OF_PIECE in lanes */
   LANES_OF_PIECE = 64,
-  MOST_STEPS = 64, /* of one body */
+  MOST_STEPS = 84, /* of one body */
   MOST_BODY_VALUES = 800
 };
 
@@ -257,8 +257,9 @@ static void emit_all_taps(TapEmitter *taps) {
   const TapStrategy *strategy = &emitter->loops.taps;
   int64_t steps = emitter->kernel->dims[strategy->tap].extent, places = emitter->place_count;
   int64_t last = strategy->place_step * (places - 1) + strategy->tap_step * (steps - 1);
+  taps->window = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, emitter->kernel->value_count);
   for (int64_t sum = 0; sum <= last; sum++) {
-    taps->window = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, emitter->kernel->value_count);
+    for (int32_t v = 0; v < emitter->kernel->value_count; v++) taps->window[v] = NULL;
     for (int64_t t = 0; t < steps; t++) {
       int64_t rest = sum - t * strategy->tap_step, place = rest / strategy->place_step;
       if (rest >= 0 && rest % strategy->place_step == 0 && place < places) emit_tap(taps, place, t);
