@@ -12,10 +12,10 @@
  * without such. */
 size_t large_page_alignment(size_t bytes);
 
-/* The same of a workspace, which begins at a small page, of 4 KiB, where it has no large one.  A load waits for stores
- * that have not reached the caches where the low 12 bits of its address are those of one of them.  Arguments and
- * results mostly begin at a page, and loops store to a row of scratch what they read at the same place of an argument:
- * from the same place in a page on, the next load is never where the last store was. */
+/* The same of a workspace, which begins at a small page, of 4 KiB, where it has no large one.  Arguments and results
+ * mostly begin at pages, too, so where a row of the workspace lies in a page, next to what a loop reads meanwhile, does
+ * not depend on the caller's heap: a load waits for stores that have not reached the caches where the low 12 bits of
+ * both addresses are the same. */
 size_t workspace_page_alignment(size_t bytes);
 
 /* Asks for them, before |data| is written for the first time.  Nothing fails where there are none. */

@@ -27,58 +27,20 @@
 /* Rows of at most two tiles. */
 #define ROWS_OF_FEW_TILES 28
 
-/* Where two registers are multiplied in a cycle, or their length is not known. */
-static const ContractionPrices usual_prices = {.call = 24,
-                                               .sum = 1,
-                                               .line_of_second = .4,
-                                               .line_passing = .2,
-                                               .line_in_place = .2,
-                                               .line_across = .8,
-                                               .near_page = .6,
-                                               .line_of_memory = 1.5,
-                                               .line_alone = 160,
-                                               .line_of_tile = 160,
-                                               .result_line_of_second = 1.2,
-                                               .result_line_of_set = 7,
-                                               .result_line_far = 16,
-                                               .result_page = 16,
-                                               .page = 40,
-                                               .copy = .8,
-                                               .run = 10,
-                                               .square = .7,
-                                               .short_step = 6,
-                                               .masked_step = 14,
-                                               .group_far = .4,
-                                               .element = 2,
-                                               .half_scratch = .05,
-                                               .most_spared = .05};
+/* Whatever a processor multiplies in a cycle, unless a product is long. */
+#define COMMON_PRICES                                                                                         \
+  .sum = 1, .line_passing = .2, .line_across = .8, .near_page = .6, .line_of_memory = 1.5, .line_alone = 160, \
+  .line_of_tile = 160, .result_line_of_second = 1.2, .result_line_of_set = 7, .result_line_far = 16,          \
+  .result_page = 16, .page = 40, .copy = .8, .run = 10, .square = .7, .short_step = 6, .masked_step = 14,     \
+  .group_far = .4, .element = 2, .half_scratch = .05, .most_spared = .05
 
-/* Where one of 512 bits is, of products that do not: what the core's own caches give comes meanwhile, too, and a call
- * takes as long as the steps that it holds up. */
-static const ContractionPrices short_by_halves = {.call = 60,
-                                                  .sum = 1,
-                                                  .line_of_second = .04,
-                                                  .line_passing = .2,
-                                                  .line_in_place = .02,
-                                                  .line_across = .8,
-                                                  .near_page = .6,
-                                                  .line_of_memory = 1.5,
-                                                  .line_alone = 160,
-                                                  .line_of_tile = 160,
-                                                  .result_line_of_second = 1.2,
-                                                  .result_line_of_set = 7,
-                                                  .result_line_far = 16,
-                                                  .result_page = 16,
-                                                  .page = 40,
-                                                  .copy = .8,
-                                                  .run = 10,
-                                                  .square = .7,
-                                                  .short_step = 6,
-                                                  .masked_step = 14,
-                                                  .group_far = .4,
-                                                  .element = 2,
-                                                  .half_scratch = .05,
-                                                  .most_spared = .05};
+/* Where two registers are multiplied in a cycle, or their length is not known. */
+static const ContractionPrices usual_prices = {COMMON_PRICES, .call = 24, .line_of_second = .4, .line_in_place = .2};
+
+/* Where one of 512 bits is, of products that do not take long: what the core's own caches give comes while registers
+ * are multiplied, too, and a call takes as long as the steps that it holds up. */
+static const ContractionPrices short_by_halves = {COMMON_PRICES, .call = 60, .line_of_second = .04,
+                                                  .line_in_place = .02};
 
 /* Where one of 512 bits is, of products that take long enough to find what they read again: most of what is read comes
  * meanwhile.  From the times of 33 products and convolutions, 14 sizes each, on a Zen 4: these agree with them to 4 %.

@@ -133,18 +133,18 @@ void emit_ask_ahead(KernelEmitter *emitter, int stage, const VectorWalk *walk);
 /* The inner loops of |stage|: its folds, whose final values become the point's accumulators, and its stores at each
  * point. */
 void emit_folds(KernelEmitter *emitter, int stage, uint64_t known);
-/* The parts of that: before the loops, one step of all folds of the stage at the current point in |part| of its walk
- * and then its stores, after the loops. */
+/* The same in parts, for loops that are written elsewhere: what stands before the loops; one step of all folds of the
+ * stage at the current point, in |part| of its walk (with taps: of the place of that number), and then its stores; what
+ * stands after the loops. */
 FoldNest *emit_fold_begin(KernelEmitter *emitter, int stage);
 void emit_fold_step(KernelEmitter *emitter, FoldNest *nest, int part);
 void emit_fold_end(KernelEmitter *emitter, FoldNest *nest);
-/* With taps, in that order's place for each result: the final values of that at |place| become the point's
- * accumulators. */
-void emit_fold_take(KernelEmitter *emitter, const FoldNest *nest, int place);
-/* Where the current values of all accumulators stand; their number. */
-int emit_fold_slots(KernelEmitter *emitter, FoldNest *nest, LLVMValueRef ***out_slots);
-/* All loops of the stage, between those two. */
+/* All loops of the stage, after emit_fold_begin. */
 void emit_fold_loops(KernelEmitter *emitter, FoldNest *nest, uint64_t known);
+/* Where the current values of all accumulators stand; returns how many there are. */
+int emit_fold_slots(KernelEmitter *emitter, FoldNest *nest, LLVMValueRef ***out_slots);
+/* With taps, instead of emit_fold_end: the final values of the result at |place| become the point's accumulators. */
+void emit_fold_take(KernelEmitter *emitter, const FoldNest *nest, int place);
 
 /* --- taps (emit_taps.c) --- */
 

@@ -87,8 +87,8 @@ static bool has_features_last(const HloInstruction *convolution) {
          stored_dim(convolution, labels->kernel.input_feature) == rank - 2;
 }
 
-/* Code leaves out taps that miss the image at whole rows of positions, which dilated windows have many of, more of them
- * with the features first. */
+/* Dilated windows have many taps that miss the image.  Code for channel-major images leaves these out, a row of
+ * positions at a time; code for channel-last ones multiplies them by zeros. */
 static bool is_dilated(const HloInstruction *convolution) {
   const Window *window = hlo_instruction_window(convolution);
   for (int i = 0; window != NULL && i < window->rank; i++)
